@@ -1,0 +1,1 @@
+"""The `grove` command, one file per verb."""

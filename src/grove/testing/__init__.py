@@ -1,0 +1,1 @@
+"""Public helpers for tests: a real Kubernetes control plane, and kubectl."""
