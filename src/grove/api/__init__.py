@@ -1,1 +1,1 @@
-"""What users write and what is stored: types, defaults, rules, names, labels, hashes and schemas. Pure: no I/O, no clock."""
+"""What users write and what is stored: types, defaults, rules, names, labels, hashes, schemas. No I/O, no clock."""

@@ -1,0 +1,1 @@
+"""The kinds: one module each, declared field by field."""
