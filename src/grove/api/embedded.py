@@ -1,4 +1,4 @@
-"""Schemas of the Kubernetes types inside Grove's kinds: pod specs, metrics, claim templates. References put in place."""
+"""Schemas of the Kubernetes types inside Grove's kinds (pod specs, metrics, claim templates), references resolved."""
 
 from __future__ import annotations
 

@@ -71,9 +71,8 @@ def canonical(text: str | int) -> str:
 
 def _scaled(digits: int, power: int, factor: int) -> int:
     numerator = digits * factor * NANO
-    if power >= 0:
-        return numerator * 10**power
-    return -(-numerator // 10**-power)
+    ten: int = 10 ** abs(power)
+    return numerator * ten if power >= 0 else -(-numerator // ten)
 
 
 def _capped(value: int) -> int:
