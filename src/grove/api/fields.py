@@ -49,8 +49,6 @@ class Field(msgspec.Struct, frozen=True):
     alias_for: str | None = None
     """The canonical field that an older spelling stands for; defaulting moves the value there."""
     immutable: bool = False
-    name: str | None = None
-    """The field's name in JSON where it is not the camel case of its name here."""
     required: bool | None = None
     """Required in the schema although Python has a default (or the other way round)."""
 

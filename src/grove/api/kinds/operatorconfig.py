@@ -99,12 +99,12 @@ class TopologyAwareScheduling(Struct, frozen=True, kw_only=True):
     ] = None
 
 
-class Network(Struct, frozen=True, kw_only=True):
+class Network(Struct, frozen=True, kw_only=True, rename={"auto_mnnvl_enabled": "autoMNNVLEnabled"}):
     """Acceleration of the network."""
 
-    auto_mnnvl_enabled: Annotated[
-        bool, Field("Whether ComputeDomains are made for GPU cliques that ask for them.", name="autoMNNVLEnabled")
-    ] = False
+    auto_mnnvl_enabled: Annotated[bool, Field("Whether ComputeDomains are made for GPU cliques that ask for them.")] = (
+        False
+    )
 
 
 class SchedulerProfile(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
 from grove.api.fields import JSON, Field, Int32, Rule, Struct, as_mapping
@@ -14,8 +15,6 @@ from grove.api.kinds.topology import TopologyConstraint, without_pack_domain
 ANY_ORDER: Final = "CliqueStartupTypeAnyOrder"
 IN_ORDER: Final = "CliqueStartupTypeInOrder"
 EXPLICIT: Final = "CliqueStartupTypeExplicit"
-STARTUP_TYPES: Final = (ANY_ORDER, IN_ORDER, EXPLICIT)
-STARTUP_ALIASES: Final = {"AnyOrder": ANY_ORDER, "InOrder": IN_ORDER, "Explicit": EXPLICIT}
 
 StartupType = Literal[
     "CliqueStartupTypeAnyOrder",
@@ -25,6 +24,11 @@ StartupType = Literal[
     "InOrder",
     "Explicit",
 ]
+STARTUP_ALIASES: Final[Mapping[str, StartupType]] = {
+    "AnyOrder": ANY_ORDER,
+    "InOrder": IN_ORDER,
+    "Explicit": EXPLICIT,
+}
 
 
 class PodCliqueSetSharingFilter(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,161 @@
+"""What becomes of an object that a user applies: the API server's schema, then Grove's webhooks. Pure, offline.
+
+The order is the server's: unknown fields and types, defaults of the CRD, the defaulting webhook, limits and CEL rules
+of the schema, the validating webhook. A later step is skipped when an earlier one left nothing to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from grove.api import codec, defaults, embedded, rules, schema, structural
+from grove.api.errors import FieldError, Path, Problems, Reason, Warning
+from grove.api.fields import JSON
+from grove.api.kinds import catalog
+from grove.api.kinds.catalog import Kind
+from grove.api.kinds.podcliqueset import PodCliqueSet
+from grove.api.kinds.topology import ClusterTopologyBinding
+from grove.api.policy import Policy, domains_of
+from grove.api.validation import binding, configuration, podcliqueset, podgangset, queue
+
+OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+_ROOT: Final = Path()
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What admission says of one object."""
+
+    kind: Kind | None
+    """None where the object is not Grove's."""
+    admitted: JSON
+    """The object as it would be stored; as it was given where it is refused."""
+    errors: tuple[FieldError, ...] = ()
+    warnings: tuple[Warning, ...] = ()
+
+    @property
+    def allowed(self) -> bool:
+        return not self.errors
+
+
+def review(document: JSON, policy: Policy, old: JSON | None = None) -> Verdict:
+    """The verdict on an object, as a new one or as a change of `old`."""
+    problems = Problems()
+    kind = _kind_of(document, problems)
+    if kind is None:
+        return Verdict(None, document, tuple(problems.errors))
+    whole = _schema_of(kind)
+    tree = structural.without_nulls(document, whole)
+    structural.check(tree, whole, _ROOT, problems)
+    tree = structural.with_defaults(tree, whole)
+    if _undecodable(problems):
+        return Verdict(kind, document, tuple(problems.errors), tuple(problems.warnings))
+    judged = Problems()
+    admitted = _judge(kind, tree, policy, old, judged)
+    found = {error.path for error in problems.errors}
+    errors = (*problems.errors, *(error for error in judged.errors if error.path not in found))
+    return Verdict(kind, document if errors else admitted, errors, (*problems.warnings, *judged.warnings))
+
+
+def topologies_in(documents: list[JSON]) -> dict[str, tuple[str, ...]]:
+    """The topologies that ClusterTopologyBindings among the documents declare; broken ones are passed over."""
+    found = {}
+    for document in documents:
+        if catalog.find(str(document.get("apiVersion")), str(document.get("kind"))) is not catalog.TOPOLOGY_BINDING:
+            continue
+        problems = Problems()
+        structural.check(document, _schema_of(catalog.TOPOLOGY_BINDING), _ROOT, problems)
+        if not problems.errors:
+            decoded = codec.decode(document, ClusterTopologyBinding)
+            found[decoded.metadata.name] = domains_of(decoded)
+    return found
+
+
+def _kind_of(document: JSON, problems: Problems) -> Kind | None:
+    api_version, name = document.get("apiVersion"), document.get("kind")
+    for field, value in (("apiVersion", api_version), ("kind", name)):
+        if not isinstance(value, str) or not value:
+            problems.required(_ROOT.field(field), "", f"every document states its {field}")
+    if problems.errors:
+        return None
+    kind = catalog.find(str(api_version), str(name))
+    if kind is None and _is_groves_group(str(api_version)):
+        known = catalog.named(str(name))
+        remedy = f"write apiVersion: {known.api_version}" if known else f"use one of {_kinds_text()}"
+        problems.errors.append(
+            FieldError(_ROOT.field("kind"), Reason.NOT_SUPPORTED, f"there is no {name} in {api_version}", remedy, name)
+        )
+    return kind
+
+
+def _is_groves_group(api_version: str) -> bool:
+    group = api_version.partition("/")[0]
+    return any(kind.group == group for kind in catalog.KINDS)
+
+
+def _kinds_text() -> str:
+    return ", ".join(dict.fromkeys(kind.name for kind in catalog.KINDS))
+
+
+def _schema_of(kind: Kind) -> JSON:
+    """The schema with that of the metadata, which a CRD leaves to the API server."""
+    whole = schema.of_kind(kind)
+    if not kind.served:
+        return whole
+    properties = {**whole["properties"], "metadata": embedded.schema(OBJECT_META)}
+    required = ["metadata", *whole.get("required", ())]
+    return {**whole, "properties": properties, "required": required}
+
+
+def _undecodable(problems: Problems) -> bool:
+    """Whether the tree is not fit to be decoded: all but unknown fields and broken limits stand in the way."""
+    blocking = {Reason.TYPE_INVALID, Reason.REQUIRED, Reason.NOT_SUPPORTED}
+    return any(error.reason in blocking for error in problems.errors)
+
+
+def _judge(kind: Kind, tree: JSON, policy: Policy, old: JSON | None, problems: Problems) -> JSON:
+    if kind is catalog.POD_CLIQUE_SET:
+        return _judge_podcliqueset(tree, policy, old, problems)
+    rules.check(tree, kind.struct, _ROOT, problems, is_update=old is not None)
+    problems.extend(_VALIDATORS[kind.name, kind.group](codec.decode(tree, kind.struct), policy))
+    return tree
+
+
+def _judge_podcliqueset(tree: JSON, policy: Policy, old: JSON | None, problems: Problems) -> JSON:
+    stored = codec.decode(_normal(old, catalog.POD_CLIQUE_SET), PodCliqueSet) if old is not None else None
+    if stored is not None:
+        stored = defaults.podcliqueset(stored, policy, Problems())
+    pcs = defaults.podcliqueset(codec.decode(tree, PodCliqueSet), policy, problems, stored)
+    encoded = codec.encode(pcs)
+    admitted = {**tree, "spec": encoded["spec"], "metadata": {**tree["metadata"], **encoded["metadata"]}}
+    rules.check(admitted, PodCliqueSet, _ROOT, problems, is_update=stored is not None)
+    judged = podcliqueset.create(pcs, policy) if stored is None else podcliqueset.update(pcs, stored, policy)
+    problems.extend(judged)
+    return admitted
+
+
+def _normal(tree: JSON, kind: Kind) -> JSON:
+    whole = schema.of_kind(kind)
+    normal: JSON = structural.with_defaults(structural.without_nulls(tree, whole), whole)
+    return normal
+
+
+def _nothing_more(_: Any, __: Policy) -> Problems:
+    """For kinds without a webhook: the operator writes them, and the schema says the rest."""
+    return Problems()
+
+
+_VALIDATORS: Final[Mapping[tuple[str, str], Callable[[Any, Policy], Problems]]] = {
+    ("PodClique", "grove.io"): _nothing_more,
+    ("PodCliqueScalingGroup", "grove.io"): _nothing_more,
+    ("ClusterTopologyBinding", "grove.io"): binding.check,
+    ("PodGang", "scheduler.grove.io"): _nothing_more,
+    ("Queue", "scheduler.grove.io"): lambda decoded, _: queue.check(decoded),
+    ("PodGangSet", "grove.dynamo.ai"): lambda decoded, _: podgangset.check(decoded),
+    ("PodClique", "grove.dynamo.ai"): lambda decoded, _: podgangset.check_clique(decoded),
+    ("OperatorConfiguration", "operator.config.grove.io"): lambda decoded, _: configuration.check_operator(decoded),
+    ("SchedulerConfiguration", "scheduler.config.grove.io"): lambda decoded, _: configuration.check_scheduler(decoded),
+}

@@ -1,0 +1,1 @@
+"""The rules that the validating webhooks check, one module for each subject. Pure; every error is found at once."""

@@ -1,0 +1,244 @@
+"""Names: that what Grove makes from them can be made, and that no two things get the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Final
+
+import msgspec
+
+from grove.api import grammar, names
+from grove.api.errors import Path, Problems
+from grove.api.kinds.meta import ObjectMeta
+from grove.api.kinds.podcliqueset import CliqueTemplate, PodCliqueSet, ScalingGroupConfig
+from grove.api.policy import Policy
+
+_TEMPLATE: Final = Path.parse("spec.template")
+CLIQUES: Final = _TEMPLATE.field("cliques")
+GROUPS: Final = _TEMPLATE.field("podCliqueScalingGroups")
+_NAME: Final = Path.parse("metadata.name")
+
+GENERATED_SUFFIX: Final = "xxxxx"
+"""Stands for the five characters that the API server appends to generateName."""
+
+
+def check_metadata(metadata: ObjectMeta, problems: Problems) -> None:
+    """Reports metadata that no object may have."""
+    name = name_of(metadata)
+    if not name:
+        problems.required(_NAME, "name or generateName is required", "give the object a name")
+    elif not grammar.is_subdomain(name):
+        problems.invalid(
+            _NAME,
+            name,
+            "must be a DNS-1123 subdomain",
+            "use lower case letters, digits, '-' and '.', beginning and ending with a letter or digit",
+        )
+    grammar.check_labels(metadata.labels, Path.parse("metadata.labels"), problems)
+    grammar.check_annotations(metadata.annotations, Path.parse("metadata.annotations"), problems)
+
+
+def name_of(metadata: ObjectMeta) -> str:
+    """The name that the object has or will have."""
+    if metadata.name or not metadata.generate_name:
+        return metadata.name
+    return metadata.generate_name + GENERATED_SUFFIX
+
+
+def check(pcs: PodCliqueSet, policy: Policy, problems: Problems) -> None:
+    """Reports names that are malformed, too long or in conflict."""
+    template = pcs.spec.template
+    set_name = name_of(pcs.metadata)
+    check_metadata(pcs.metadata, problems)
+    if grammar.is_subdomain(set_name) and not grammar.is_dns_label(set_name):
+        problems.invalid(
+            _NAME,
+            set_name,
+            "cannot become a label value, the name of a Service and part of host names",
+            "leave out dots, and use at most 63 characters",
+        )
+    elif set_name[:1].isdigit():
+        problems.warn(
+            _NAME,
+            "begins with a digit: clusters before Kubernetes 1.35 refuse the Service of that name",
+            "begin with a letter",
+        )
+    for position, clique in enumerate(template.cliques):
+        _check_part(clique.name, CLIQUES.index(position).field("name"), "PodCliqueTemplateSpec", problems)
+    for position, group in enumerate(template.pod_clique_scaling_groups):
+        _check_part(group.name, GROUPS.index(position).field("name"), "PodCliqueScalingGroupConfig", problems)
+    _check_unique(pcs, problems)
+    _check_collisions(pcs, problems)
+    if policy.strict:
+        _check_sum_of_lengths(pcs, problems)
+    else:
+        _warn_of_shortening(pcs, problems)
+
+
+def _check_part(name: str, path: Path, kind: str, problems: Problems) -> None:
+    if not name:
+        problems.required(path, "field cannot be empty", "give it a name")
+    elif not grammar.is_subdomain(name):
+        problems.invalid(
+            path,
+            name,
+            f"invalid {kind} name, must be a valid DNS subdomain",
+            "use lower case letters, digits and '-', beginning and ending with a letter or digit",
+        )
+    elif not grammar.is_dns_label(name):
+        problems.invalid(
+            path, name, "becomes part of the host names of pods", "leave out dots, and use at most 63 characters"
+        )
+
+
+def _check_unique(pcs: PodCliqueSet, problems: Problems) -> None:
+    template = pcs.spec.template
+    roles: set[str] = set()
+    for position, clique in enumerate(template.cliques):
+        role = clique.spec.role_name
+        if role and role in roles:
+            problems.duplicate(
+                CLIQUES.index(position).field("spec", "roleName"), role, "give every clique its own role"
+            )
+        roles.add(role)
+    seen: set[str] = set()
+    for position, group in enumerate(template.pod_clique_scaling_groups):
+        if group.name and group.name in seen:
+            problems.duplicate(
+                GROUPS.index(position).field("name"), group.name, "give every scaling group its own name"
+            )
+        seen.add(group.name)
+
+
+class _Pattern(msgspec.Struct, frozen=True):
+    """The form of a generated name behind `<set>-<replica>-`: fixed words, and `None` for any index."""
+
+    words: tuple[str | None, ...]
+    path: Path
+    what: str
+
+    def meets(self, other: _Pattern) -> bool:
+        """Whether for some indices both forms give the same name."""
+        return len(self.words) == len(other.words) and all(
+            _same(mine, theirs) for mine, theirs in zip(self.words, other.words, strict=True)
+        )
+
+
+def _same(mine: str | None, theirs: str | None) -> bool:
+    if mine is None and theirs is None:
+        return True
+    if mine is None or theirs is None:
+        word = mine if theirs is None else theirs
+        return word is not None and word.isdigit() and str(int(word)) == word
+    return mine == theirs
+
+
+def _check_collisions(pcs: PodCliqueSet, problems: Problems) -> None:
+    for patterns in (tuple(_clique_patterns(pcs)), tuple(_autoscaler_patterns(pcs)), tuple(_gang_patterns(pcs))):
+        for one, other in combinations(patterns, 2):
+            # Two of the same list with the same name are duplicates, which are reported as such.
+            if one.meets(other) and (one.words != other.words or one.path.steps[2] != other.path.steps[2]):
+                _report(one, other, problems)
+
+
+def _report(one: _Pattern, other: _Pattern, problems: Problems) -> None:
+    example = "-".join("0" if word is None else word for word in one.words)
+    problems.invalid(
+        other.path,
+        other.what,
+        f"would give the same generated name as {one.what} ({one.path}), as in <name>-0-{example}",
+        "rename one of them",
+    )
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(name.split("-"))
+
+
+def _clique_patterns(pcs: PodCliqueSet) -> Iterator[_Pattern]:
+    """The names of PodCliques."""
+    template = pcs.spec.template
+    position_of = {clique.name: position for position, clique in enumerate(template.cliques)}
+    members = {name for group in template.pod_clique_scaling_groups for name in group.clique_names}
+    for position, clique in enumerate(template.cliques):
+        if clique.name not in members:
+            yield _Pattern(_words(clique.name), CLIQUES.index(position).field("name"), f"clique {clique.name}")
+    for group in template.pod_clique_scaling_groups:
+        for name in dict.fromkeys(group.clique_names):
+            if name in position_of:
+                path = CLIQUES.index(position_of[name]).field("name")
+                words = (*_words(group.name), None, *_words(name))
+                yield _Pattern(words, path, f"clique {name} in scaling group {group.name}")
+
+
+def _autoscaler_patterns(pcs: PodCliqueSet) -> Iterator[_Pattern]:
+    """The names of HorizontalPodAutoscalers: those of what they scale."""
+    template = pcs.spec.template
+    members = {name for group in template.pod_clique_scaling_groups for name in group.clique_names}
+    for position, clique in enumerate(template.cliques):
+        if clique.spec.auto_scaling_config is not None and clique.name not in members:
+            path = CLIQUES.index(position).field("name")
+            yield _Pattern(_words(clique.name), path, f"the autoscaler of clique {clique.name}")
+    for position, group in enumerate(template.pod_clique_scaling_groups):
+        if group.scale_config is not None:
+            path = GROUPS.index(position).field("name")
+            yield _Pattern(_words(group.name), path, f"the autoscaler of scaling group {group.name}")
+
+
+def _gang_patterns(pcs: PodCliqueSet) -> Iterator[_Pattern]:
+    """The names of scaled PodGangs."""
+    for position, group in enumerate(pcs.spec.template.pod_clique_scaling_groups):
+        path = GROUPS.index(position).field("name")
+        yield _Pattern((*_words(group.name), None), path, f"scaling group {group.name}")
+
+
+def _members(pcs: PodCliqueSet) -> Iterator[tuple[int, CliqueTemplate, int | None, ScalingGroupConfig | None]]:
+    """Each clique with its position, and the scaling group that it belongs to with its position."""
+    groups = {
+        name: (position, group)
+        for position, group in enumerate(pcs.spec.template.pod_clique_scaling_groups)
+        for name in group.clique_names
+    }
+    for position, clique in enumerate(pcs.spec.template.cliques):
+        group_position, group = groups.get(clique.name, (None, None))
+        yield position, clique, group_position, group
+
+
+def _check_sum_of_lengths(pcs: PodCliqueSet, problems: Problems) -> None:
+    set_name = name_of(pcs.metadata)
+    for position, clique, group_position, group in _members(pcs):
+        total = len(set_name) + len(clique.name) + (len(group.name) if group else 0)
+        if total <= names.UPSTREAM_LIMIT:
+            continue
+        parts = f"PodCliqueSet '{set_name}'"
+        parts += f", PodCliqueScalingGroup '{group.name}'" if group else ""
+        detail = (
+            f"combined resource name length {total} exceeds {names.UPSTREAM_LIMIT}-character limit required for pod "
+            f"naming. Consider shortening: {parts} or PodClique '{clique.name}'"
+        )
+        remedy = f"save {total - names.UPSTREAM_LIMIT} characters, or use the lenient mode, which shortens names"
+        problems.invalid(CLIQUES.index(position).field("name"), clique.name, detail, remedy)
+        problems.invalid(_NAME, set_name, detail, remedy)
+        if group is not None and group_position is not None:
+            problems.invalid(GROUPS.index(group_position).field("name"), group.name, detail, remedy)
+
+
+def _warn_of_shortening(pcs: PodCliqueSet, problems: Problems) -> None:
+    set_name = name_of(pcs.metadata)
+    last = max(pcs.spec.replicas - 1, 0)
+    for position, clique, _, group in _members(pcs):
+        if group is None:
+            full = names.standalone_clique_in_full(set_name, last, clique.name)
+            short = names.standalone_clique(set_name, last, clique.name)
+        else:
+            config = group.scale_config
+            most = max(group.replicas, config.max_replicas if config else 0) - 1
+            full = names.member_clique_in_full(set_name, last, group.name, max(most, 0), clique.name)
+            short = names.member_clique(set_name, last, group.name, max(most, 0), clique.name)
+        if full != short:
+            problems.warn(
+                CLIQUES.index(position).field("name"),
+                f"generated names such as {full} are too long for host names and are shortened to {short}",
+                f"save {len(full) - names.CLIQUE_LIMIT} characters in the names to keep them whole",
+            )

@@ -1,0 +1,207 @@
+"""What may not change once a PodCliqueSet exists.
+
+Fields declared immutable are compared one by one; here stand the rules that a flag can't say: the composition, the
+order, annotations, and topology constraints with their two ways out of a deprecated spelling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from grove.api import codec, labels
+from grove.api.errors import Path, Problems
+from grove.api.fields import Struct, fields_of, is_struct
+from grove.api.kinds.podcliqueset import ANY_ORDER, PodCliqueSet
+from grove.api.kinds.topology import TopologyConstraint
+from grove.api.policy import Policy
+from grove.api.validation import topology
+from grove.api.validation.naming import CLIQUES, GROUPS
+from grove.api.validation.scheduling import constraints_of, scheduler_of
+
+_TEMPLATE: Final = Path.parse("spec.template")
+RECREATE: Final = "keep the old value; to change it, delete the PodCliqueSet and create it anew"
+
+
+def check(pcs: PodCliqueSet, old: PodCliqueSet, policy: Policy, problems: Problems) -> None:
+    """Reports every change that is not allowed."""
+    same_cliques = _check_cliques(pcs, old, problems)
+    same_groups = _check_groups(pcs, old, problems)
+    _check_annotation(pcs.metadata.annotations, old.metadata.annotations, Path.parse("metadata"), problems)
+    _check_flagged(pcs.spec.template, old.spec.template, _TEMPLATE, problems)
+    if not same_cliques or not same_groups:
+        return
+    _check_scheduler(pcs, old, policy, problems)
+    template, stored = pcs.spec.template, old.spec.template
+    stored_cliques = {clique.name: clique for clique in stored.cliques}
+    stored_groups = {group.name: group for group in stored.pod_clique_scaling_groups}
+    constraints = [(_TEMPLATE, "PodCliqueSet", template.topology_constraint, stored.topology_constraint)]
+    for position, clique in enumerate(template.cliques):
+        before, path = stored_cliques[clique.name], CLIQUES.index(position)
+        _check_flagged(clique, before, path, problems)
+        _check_flagged(clique.spec, before.spec, path.field("spec"), problems)
+        _check_annotation(clique.annotations, before.annotations, path, problems)
+        constraints.append((path, "PodClique", clique.topology_constraint, before.topology_constraint))
+    for position, group in enumerate(template.pod_clique_scaling_groups):
+        earlier, path = stored_groups[group.name], GROUPS.index(position)
+        _check_flagged(group, earlier, path, problems)
+        _check_annotation(group.annotations, earlier.annotations, path, problems)
+        constraints.append((path, "PodCliqueScalingGroup", group.topology_constraint, earlier.topology_constraint))
+    _check_constraints(pcs, old, constraints, policy, problems)
+
+
+def _check_cliques(pcs: PodCliqueSet, old: PodCliqueSet, problems: Problems) -> bool:
+    """Whether the set of cliques is the same, and in the same order where that matters."""
+    names = [clique.name for clique in pcs.spec.template.cliques]
+    stored = [clique.name for clique in old.spec.template.cliques]
+    same = _check_composition(
+        names,
+        stored,
+        CLIQUES,
+        counts="not allowed to change clique composition",
+        added="not allowed to change clique composition, new clique name '{}' is not allowed",
+        problems=problems,
+    )
+    if same and pcs.spec.template.clique_startup_type != ANY_ORDER:
+        for position, (name, expected) in enumerate(zip(names, stored, strict=True)):
+            if name != expected:
+                problems.invalid(
+                    CLIQUES.index(position).field("name"),
+                    name,
+                    "clique order cannot be changed when StartupType is InOrder or Explicit. Expected "
+                    f"'{expected}' at position {position}, got '{name}'",
+                    "list the cliques in their old order",
+                )
+    return same
+
+
+def _check_groups(pcs: PodCliqueSet, old: PodCliqueSet, problems: Problems) -> bool:
+    return _check_composition(
+        [group.name for group in pcs.spec.template.pod_clique_scaling_groups],
+        [group.name for group in old.spec.template.pod_clique_scaling_groups],
+        GROUPS,
+        counts="not allowed to add or remove PodCliqueScalingGroupConfigs",
+        added="not allowed to change scaling group composition, new scaling group name '{}' is not allowed",
+        problems=problems,
+    )
+
+
+def _check_composition(
+    names: Sequence[str], stored: Sequence[str], path: Path, *, counts: str, added: str, problems: Problems
+) -> bool:
+    if len(names) != len(stored):
+        problems.invalid(path, sorted(names), counts, f"keep exactly these: {', '.join(stored) or 'none'}. {RECREATE}")
+        return False
+    new = [(position, name) for position, name in enumerate(names) if name not in stored]
+    for position, name in new:
+        problems.invalid(path.index(position).field("name"), name, added.format(name), RECREATE)
+    return not new
+
+
+def _check_flagged(new: Struct, old: Struct, path: Path, problems: Problems) -> None:
+    """Compares the fields that are declared immutable."""
+    for info in fields_of(type(new)):
+        if not info.declared.immutable:
+            continue
+        value, before = getattr(new, info.name), getattr(old, info.name)
+        if value != before:
+            problems.invalid(path.field(info.json_name), _readable(value), "field is immutable", _keep(before))
+
+
+def _readable(value: Any) -> Any:
+    if is_struct(type(value)):
+        return codec.encode(value)
+    if isinstance(value, tuple):
+        return [_readable(one) for one in value]
+    return value
+
+
+def _keep(before: Any) -> str:
+    if isinstance(before, str | int) and before != "":
+        return f"keep {before!r}; to change it, delete the PodCliqueSet and create it anew"
+    return RECREATE
+
+
+def _check_scheduler(pcs: PodCliqueSet, old: PodCliqueSet, policy: Policy, problems: Problems) -> None:
+    value, before = scheduler_of(pcs, policy), scheduler_of(old, policy)
+    if value != before:
+        path = CLIQUES.index(0).field("spec", "podSpec", "schedulerName")
+        problems.invalid(path, value, "field is immutable", _keep(before))
+
+
+def _check_annotation(
+    new: Mapping[str, str] | None, old: Mapping[str, str] | None, path: Path, problems: Problems
+) -> None:
+    key = labels.MNNVL_GROUP
+    value, before = (new or {}).get(key), (old or {}).get(key)
+    if value != before:
+        problems.invalid(path.field("annotations").key(key), value, "annotation is immutable", RECREATE)
+
+
+def _check_constraints(
+    pcs: PodCliqueSet,
+    old: PodCliqueSet,
+    constraints: Sequence[tuple[Path, str, TopologyConstraint | None, TopologyConstraint | None]],
+    policy: Policy,
+    problems: Problems,
+) -> None:
+    repaired = _names_topology(pcs) and not _names_topology(old) and _uses_pack_domain(old)
+    before = len(problems.errors)
+    for path, what, new, stored in constraints:
+        _check_constraint(path.field("topologyConstraint"), what, new, stored, repaired, problems)
+        if new is not None and new.pack_domain is not None:
+            where = path.field("topologyConstraint")
+            problems.warn(
+                where.field("packDomain"),
+                f"{where}.packDomain is deprecated; use {where}.pack.required instead",
+                "write pack.required",
+            )
+    if repaired and len(problems.errors) == before:
+        topology.check(pcs, policy, problems)
+
+
+def _names_topology(pcs: PodCliqueSet) -> bool:
+    return any(constraint.topology_name for _, constraint in constraints_of(pcs))
+
+
+def _uses_pack_domain(pcs: PodCliqueSet) -> bool:
+    return any(constraint.pack_domain for _, constraint in constraints_of(pcs))
+
+
+def _check_constraint(
+    path: Path,
+    what: str,
+    new: TopologyConstraint | None,
+    old: TopologyConstraint | None,
+    may_gain_name: bool,
+    problems: Problems,
+) -> None:
+    if new is None and old is None:
+        return
+    if old is None:
+        problems.invalid(path, _text(new), f"{what} topology constraint cannot be added after creation", RECREATE)
+        return
+    if new is None:
+        problems.invalid(path, None, f"{what} topology constraint cannot be removed after creation", RECREATE)
+        return
+    gained = may_gain_name and old.topology_name is None
+    if new.topology_name != old.topology_name and not gained:
+        problems.invalid(
+            path.field("topologyName"),
+            new.topology_name,
+            f"{what} topologyName cannot be changed from '{old.topology_name or ''}' to '{new.topology_name or ''}'",
+            RECREATE,
+        )
+    if (new.required_domain, new.preferred_domain) != (old.required_domain, old.preferred_domain):
+        problems.invalid(
+            path,
+            _text(new),
+            f"{what} topology constraint cannot be changed from {_text(old)} to {_text(new)}",
+            RECREATE,
+        )
+
+
+def _text(constraint: TopologyConstraint | None) -> str:
+    if constraint is None:
+        return ""
+    return f'required="{constraint.required_domain or ""}" preferred="{constraint.preferred_domain or ""}"'
