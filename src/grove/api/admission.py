@@ -7,7 +7,7 @@ of the schema, the validating webhook. A later step is skipped when an earlier o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -16,7 +16,9 @@ from grove.api.errors import FieldError, Path, Problems, Reason, Warning
 from grove.api.fields import JSON
 from grove.api.kinds import catalog
 from grove.api.kinds.catalog import Kind
+from grove.api.kinds.operatorconfig import OperatorConfiguration
 from grove.api.kinds.podcliqueset import PodCliqueSet
+from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.api.policy import Policy, domains_of
 from grove.api.validation import binding, configuration, podcliqueset, podgangset, queue
@@ -24,6 +26,8 @@ from grove.api.validation import binding, configuration, podcliqueset, podgangse
 OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 _ROOT: Final = Path()
+
+C = TypeVar("C", OperatorConfiguration, SchedulerConfiguration)
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -50,6 +54,8 @@ def review(document: JSON, policy: Policy, old: JSON | None = None) -> Verdict:
     whole = _schema_of(kind)
     tree = structural.without_nulls(document, whole)
     structural.check(tree, whole, _ROOT, problems)
+    if not kind.served:
+        _pass_over_unknown(problems)
     tree = structural.with_defaults(tree, whole)
     if _undecodable(problems):
         return Verdict(kind, document, tuple(problems.errors), tuple(problems.warnings))
@@ -60,11 +66,33 @@ def review(document: JSON, policy: Policy, old: JSON | None = None) -> Verdict:
     return Verdict(kind, document if errors else admitted, errors, (*problems.warnings, *judged.warnings))
 
 
+def kind_of(document: JSON) -> Kind | None:
+    """The kind of a document; None where it is not Grove's."""
+    return catalog.find(str(document.get("apiVersion")), str(document.get("kind")))
+
+
+def operator_configuration(document: JSON, problems: Problems) -> OperatorConfiguration | None:
+    """The configuration that a document holds; keys that nobody knows are passed over with a warning."""
+    return _configuration(document, catalog.OPERATOR_CONFIGURATION, OperatorConfiguration, problems)
+
+
+def scheduler_configuration(document: JSON, problems: Problems) -> SchedulerConfiguration | None:
+    """The configuration that a document holds; keys that nobody knows are passed over with a warning."""
+    return _configuration(document, catalog.SCHEDULER_CONFIGURATION, SchedulerConfiguration, problems)
+
+
+def _configuration(document: JSON, kind: Kind, struct: type[C], problems: Problems) -> C | None:
+    verdict = review(document, Policy())
+    problems.errors.extend(verdict.errors)
+    problems.warnings.extend(verdict.warnings)
+    return codec.decode(verdict.admitted, struct) if verdict.allowed and verdict.kind is kind else None
+
+
 def topologies_in(documents: list[JSON]) -> dict[str, tuple[str, ...]]:
     """The topologies that ClusterTopologyBindings among the documents declare; broken ones are passed over."""
     found = {}
     for document in documents:
-        if catalog.find(str(document.get("apiVersion")), str(document.get("kind"))) is not catalog.TOPOLOGY_BINDING:
+        if kind_of(document) is not catalog.TOPOLOGY_BINDING:
             continue
         problems = Problems()
         structural.check(document, _schema_of(catalog.TOPOLOGY_BINDING), _ROOT, problems)
@@ -108,6 +136,15 @@ def _schema_of(kind: Kind) -> JSON:
     properties = {**whole["properties"], "metadata": embedded.schema(OBJECT_META)}
     required = ["metadata", *whole.get("required", ())]
     return {**whole, "properties": properties, "required": required}
+
+
+def _pass_over_unknown(problems: Problems) -> None:
+    """Configuration files are read leniently: Go Grove's chart itself writes a key that nobody knows."""
+    unknown = [error for error in problems.errors if error.reason is Reason.UNKNOWN_FIELD]
+    problems.errors = [error for error in problems.errors if error.reason is not Reason.UNKNOWN_FIELD]
+    problems.warnings += [
+        Warning(error.path, "is not a known key and has no effect", error.remedy) for error in unknown
+    ]
 
 
 def _undecodable(problems: Problems) -> bool:

@@ -14,6 +14,8 @@ from grove.api.kinds.meta import ObjectMeta
 
 DURATION_PATTERN: Final = r"^[+-]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$"
 
+FIXED: Final = "Fixed once the object exists."
+
 _SCALARS: Final[dict[Any, str]] = {str: "string", int: "integer", bool: "boolean", float: "number"}
 
 
@@ -52,11 +54,12 @@ def documentation(struct: type[Struct]) -> str:
     return " ".join((struct.__doc__ or "").split())
 
 
-def of_field(info: FieldInfo, embed: Embed) -> JSON:
+def of_field(info: FieldInfo, embed: Embed = embedded.schema) -> JSON:
     """The schema of a field."""
     schema = of_type(info.type, info.declared, embed)
-    if info.declared.doc:
-        schema = {**schema, "description": info.declared.doc}
+    doc = f"{info.declared.doc} {FIXED}" if info.declared.immutable else info.declared.doc
+    if doc:
+        schema = {**schema, "description": doc}
     if info.default is not None and not is_struct(type(info.default)):
         schema = {**schema, "default": list(info.default) if isinstance(info.default, tuple) else info.default}
     return schema

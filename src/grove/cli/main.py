@@ -1,0 +1,87 @@
+"""The `grove` command. Each verb is a module of this package, imported when it is called: that keeps the start fast."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Final
+
+import click
+
+from grove import __version__
+
+VERBS: Final = {
+    "completion": "Print the completion script of a shell.",
+    "crds": "Print the CustomResourceDefinitions.",
+    "explain": "Explain a field, or what becomes of a manifest.",
+    "validate": "Check manifests without a cluster.",
+}
+"""Every verb with its line in the help; the module `grove.cli.<verb>` holds its `command`."""
+
+_EPILOG: Final = """\b
+Exit codes:
+  0    everything went well
+  1    the answer is no: an object was refused
+  2    wrong usage, or a file that cannot be read
+  130  interrupted
+"""
+
+
+class _Verbs(click.Group):
+    """A group that knows its commands by name and imports them one at a time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"grove.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0] if args else ""
+        if word and word not in VERBS and not word.startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(word, VERBS, n=1)
+            hint = f"did you mean {ctx.command_path} {close[0]}?" if close else f"see {ctx.command_path} --help"
+            click.echo(f"error: there is no command {word}\nhelp: {hint}", err=True)
+            ctx.exit(2)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(VERBS.items()))
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"grove {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
+def grove() -> None:
+    """Gangs of pods for AI inference and training on Kubernetes."""
+
+
+def main() -> None:
+    """Runs the command; as `kubectl-grove` it is a plugin of kubectl."""
+    is_plugin = os.path.basename(sys.argv[0]).startswith("kubectl-")
+    try:
+        grove.main(prog_name="kubectl grove" if is_plugin else "grove", standalone_mode=True)
+    except BrokenPipeError:
+        # The reader has gone, as in `grove crds | head`: nothing to tell anyone.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()
