@@ -148,9 +148,10 @@ def run(arguments: list[str], on_line: Callable[[str], None]) -> str:
         )
         try:
             assert process.stderr is not None
-            for line in process.stderr:
-                tail.append(line.rstrip())
-                on_line(tail[-1])
+            with process.stderr as lines:
+                for line in lines:
+                    tail.append(line.rstrip())
+                    on_line(tail[-1])
             code = process.wait()
         finally:
             if process.poll() is None:

@@ -39,6 +39,9 @@ USERS: Mapping[str, tuple[str, str]] = {
     SCHEDULER: ("system:kube-scheduler", ""),
 }
 
+# The API server says that it is ready before it has created the namespaces that it promises; `default` is the last.
+READY = ("/readyz?verbose", "/api/v1/namespaces/default")
+
 # Long enough for any run of the tests, short enough to be of no use to anyone afterwards.
 TOKEN_SECONDS = 24 * 60 * 60
 
@@ -171,14 +174,16 @@ class ControlPlane:
         """The kubectl of this control plane's version, as the administrator unless a kubeconfig says otherwise."""
         return Kubectl(self._binaries["kubectl"], kubeconfig or self.kubeconfig, namespace)
 
-    def kill(self, component: str) -> None:
+    def kill(self, name: str) -> None:
         """Kills a component without warning."""
-        self._processes[component].kill()
+        self._processes[name].kill()
 
-    def restart(self, component: str, timeout: float = 60.0) -> None:
-        """Kills a component unless it is dead, starts it again, and waits until the API server is ready."""
-        self.kill(component)
-        self._processes[component].start()
+    def restart(self, *names: str, timeout: float = 60.0) -> None:
+        """Kills components unless they are dead, starts them again, and waits until the API server is ready."""
+        for name in names:
+            self.kill(name)
+        for name in names:
+            self._processes[name].start()
         self._wait_until_ready(timeout)
 
     @property
@@ -246,10 +251,13 @@ class ControlPlane:
         def problem() -> str:
             connection = self._alive()
             try:
-                status, body = connection.request("GET", "/readyz?verbose", timeout=5.0)
+                for path in READY:
+                    status, body = connection.request("GET", path, timeout=5.0)
+                    if status != http.HTTPStatus.OK:
+                        return f"{path}: {body}"
             except (OSError, HTTPException) as error:  # not listening yet
                 return repr(error)
-            return "" if status == http.HTTPStatus.OK else str(body)
+            return ""
 
         try:
             eventually(problem, lambda text: not text, timeout=timeout, message="the API server is not ready")
