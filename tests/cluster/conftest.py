@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: pytest.ExitCode, config: pytest.Config
 ) -> None:
-    for logs in config.stash[LOGS]:
+    for logs in [path for path in config.stash[LOGS] if path.exists()]:
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             shutil.rmtree(logs)
         else:
@@ -51,11 +51,10 @@ def cluster(request: pytest.FixtureRequest, _interrupted_by_sigterm: None) -> It
     """A cluster that all tests of the run share."""
     logs = request.config.rootpath / "build" / "cluster-logs" / f"{request.param}-{os.getpid()}"
     request.config.stash[LOGS].append(logs)
-    logs.mkdir(parents=True)
     try:
         running = ControlPlane.start(scheduler=True, logs=logs)
     except BinaryError as error:
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
     with running:
         yield running
 

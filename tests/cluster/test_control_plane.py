@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from grove.testing.binaries import parse_version
 from grove.testing.components import APISERVER, CONTROLLER_MANAGER, ETCD
 from grove.testing.controlplane import ControlPlane, StartError
 from grove.testing.kubectl import Kubectl
@@ -42,14 +43,15 @@ def node(cluster: ControlPlane, namespace: str) -> Iterator[str]:
 
 
 def test_it_is_kubernetes_1_36_or_newer(cluster: ControlPlane) -> None:
-    version = cluster.request("GET", "/version")[1]
-    assert (int(version["major"]), int(version["minor"])) >= (1, 36)
+    version = parse_version(cluster.request("GET", "/version")[1]["gitVersion"])
+    assert version is not None
+    assert version >= (1, 36, 0)
 
 
-def test_kubectl_is_as_new_as_the_server_and_has_a_home_of_its_own(cluster: ControlPlane, kubectl: Kubectl) -> None:
+def test_kubectl_is_of_the_version_of_the_server_and_has_its_own_home(cluster: ControlPlane, kubectl: Kubectl) -> None:
     versions = kubectl.run("version", "-o", "json").json()
-    assert versions["clientVersion"]["minor"] >= "36"
     assert versions["serverVersion"] == cluster.request("GET", "/version")[1]
+    assert versions["clientVersion"]["minor"] == versions["serverVersion"]["minor"]
     assert Path(kubectl.environment()["HOME"]).is_relative_to(cluster.kubeconfig.parent)
 
 

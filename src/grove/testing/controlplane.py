@@ -55,6 +55,7 @@ class ControlPlane:
 
     def __init__(self, settings: Settings, logs: Path | None) -> None:
         self._settings = settings
+        self._binaries = find_binaries(self._needed())  # first: a missing one is an error that leaves nothing behind
         self._directory = Path(tempfile.mkdtemp(prefix="grove-kubernetes-"))
         self._files = Files(self._directory)
         self.logs = self._directory / "logs" if logs is None else logs.absolute()
@@ -62,7 +63,6 @@ class ControlPlane:
         self._authority = Authority.create("grove-test", datetime.datetime.now(datetime.UTC))
         self.ca = self._authority.certificate
         self._tokens = {name: secrets.token_urlsafe(32) for name in USERS}
-        self._binaries = find_binaries(self._needed())
         self._processes: dict[str, Process] = {}
         self._choose_port()
 
@@ -179,7 +179,11 @@ class ControlPlane:
         self._processes[name].kill()
 
     def restart(self, *names: str, timeout: float = 60.0) -> None:
-        """Kills components unless they are dead, starts them again, and waits until the API server is ready."""
+        """Kills components unless they are dead, starts them again, and waits until the API server is ready.
+
+        The garbage collector looks for new kinds every 30 s; a controller manager that is restarted after CRDs were
+        created knows them at once.
+        """
         for name in names:
             self.kill(name)
         for name in names:
@@ -244,8 +248,8 @@ class ControlPlane:
     def _launch(self, name: str, arguments: Sequence[str]) -> None:
         command = [str(self._binaries[name]), *arguments]
         process = Process(name, command, directory=self._directory, log=self.logs / f"{name}.log")
+        self._processes[name] = process  # before it starts: an interrupt in between would lose it
         process.start()
-        self._processes[name] = process
 
     def _wait_until_ready(self, timeout: float) -> None:
         def problem() -> str:
