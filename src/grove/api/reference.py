@@ -16,9 +16,9 @@ from grove.api.kinds.catalog import Kind
 from grove.api.kinds.meta import ObjectMeta
 
 _INTRODUCTION: Final = (
-    "Made from the declarations in `src/grove/api/kinds` by `make docs`; do not edit it. `grove explain` prints the same, "
-    "and looks into pod specs too. Fields marked *fixed* cannot change once the object exists; *alias for* marks another "
-    "spelling that is read and stored as the field named."
+    "Made from the declarations in `src/grove/api/kinds` by `make docs`; do not edit it. `grove explain` prints the "
+    "same, and looks into pod specs too. Fields marked *fixed* cannot change once the object exists; *alias for* marks "
+    "another spelling that is read and stored as the field named."
 )
 
 
