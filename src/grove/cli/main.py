@@ -13,7 +13,7 @@ from grove import __version__
 
 VERBS: Final = {
     "completion": "Print the completion script of a shell.",
-    "crds": "Print the CustomResourceDefinitions.",
+    "crds": "Print the CustomResourceDefinitions, of all kinds or of some.",
     "explain": "Explain a field, or what becomes of a manifest.",
     "validate": "Check manifests without a cluster.",
 }

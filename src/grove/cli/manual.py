@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import click
-
 from grove.cli.main import VERBS, grove
 
 
 def markdown() -> str:
     """The help of `grove` and of each verb."""
-    root = click.Context(grove, info_name="grove")
+    root = grove.make_context("grove", [], resilient_parsing=True)
     parts = ["# The `grove` command", "", "Made from the command's own help by `make docs`; do not edit it.", ""]
     parts += ["The same command is a plugin of kubectl: `kubectl grove validate -f …`.", ""]
     parts += _block(grove.get_help(root))
@@ -17,7 +15,7 @@ def markdown() -> str:
         command = grove.get_command(root, verb)
         if command is not None:
             parts += ["", f"## grove {verb}", ""]
-            parts += _block(command.get_help(click.Context(command, info_name=verb, parent=root)))
+            parts += _block(command.get_help(command.make_context(verb, [], parent=root, resilient_parsing=True)))
     return "\n".join(parts) + "\n"
 
 
