@@ -58,13 +58,13 @@ static: $(STAMP)
 	@echo "== import rules"
 	@$(VENV)/bin/lint-imports --no-logo
 
-$(STAMP): requirements/dev.lock pyproject.toml
+$(STAMP): requirements/dev.lock
 	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer is needed" >&2; \
 	  echo "help: install it, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@echo "== setting up $(VENV) with $$($(PYTHON) --version) (once)"
 	@$(PYTHON) -m venv --clear $(VENV) || { echo "error: $(PYTHON) cannot make a virtual environment" >&2; \
 	  echo "help: on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	@$(PY) -m pip install --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(PY) -m pip install --disable-pip-version-check --progress-bar off --require-hashes -r requirements/dev.lock
 	@$(PY) -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

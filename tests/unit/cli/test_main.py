@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 
+import click
 import pytest
 from tests.unit.cli.conftest import ROOT, Run
 
@@ -57,6 +58,26 @@ def test_as_kubectl_grove_it_names_itself_as_kubectl_calls_it() -> None:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert "see kubectl grove --help" in result.stderr
+
+
+def test_wrong_usage_is_an_error_with_a_next_step(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["grove", "crds", "--nope"])
+    with pytest.raises(SystemExit) as stopped:
+        main.main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == "error: no such option '--nope'\nhelp: see grove crds --help\n"
+
+
+def test_an_interrupt_exits_as_shells_expect(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(**_: object) -> None:
+        raise click.Abort
+
+    monkeypatch.setattr(main.grove, "main", interrupted)
+    with pytest.raises(SystemExit) as stopped:
+        main.main()
+    assert stopped.value.code == 130
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
