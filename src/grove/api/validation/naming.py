@@ -30,13 +30,29 @@ def check_metadata(metadata: ObjectMeta, problems: Problems) -> None:
         problems.required(_NAME, "name or generateName is required", "give the object a name")
     elif not grammar.is_subdomain(name):
         problems.invalid(
-            _NAME,
-            name,
+            place_of_name(metadata),
+            metadata.name or metadata.generate_name,
             "must be a DNS-1123 subdomain",
             "use lower case letters, digits, '-' and '.', beginning and ending with a letter or digit",
         )
+    if metadata.namespace and not grammar.is_dns_label(metadata.namespace):
+        problems.invalid(
+            Path.parse("metadata.namespace"),
+            metadata.namespace,
+            "must be a DNS-1123 label",
+            "use at most 63 lower case letters, digits and '-', as namespaces are called",
+        )
     grammar.check_labels(metadata.labels, Path.parse("metadata.labels"), problems)
     grammar.check_annotations(metadata.annotations, Path.parse("metadata.annotations"), problems)
+    for position, finalizer in enumerate(metadata.finalizers):
+        if not grammar.is_qualified_name(finalizer):
+            path = Path.parse("metadata.finalizers").index(position)
+            problems.invalid(path, finalizer, "is not the name of a finalizer", grammar.KEY_FORM)
+
+
+def place_of_name(metadata: ObjectMeta) -> Path:
+    """The field that the name comes from."""
+    return _NAME if metadata.name or not metadata.generate_name else Path.parse("metadata.generateName")
 
 
 def name_of(metadata: ObjectMeta) -> str:
