@@ -24,6 +24,8 @@ _UNITS: Final = {
 }
 _PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
 _LARGEST: Final = 2**63 - 1
+_LONGEST: Final = 100
+"""No duration needs as many characters, and Python refuses to read numbers of thousands of digits."""
 
 
 class InvalidDuration(ValueError):
@@ -32,6 +34,8 @@ class InvalidDuration(ValueError):
 
 def parse(text: str) -> int:
     """The duration in nanoseconds; a fraction finer than that is cut, as Go does."""
+    if len(text) > _LONGEST:
+        raise _invalid(f"{text[:_LONGEST]}…")
     sign, rest = 1, text
     if rest[:1] in ("-", "+"):
         sign, rest = (-1 if rest[0] == "-" else 1), rest[1:]

@@ -127,4 +127,4 @@ def _is_empty(key: str, pruned: Any) -> bool:
         return key not in _PRESENCE_COUNTS
     if pruned == "":
         return key not in _EMPTY_TEXT_COUNTS
-    return pruned == []
+    return bool(pruned == [])

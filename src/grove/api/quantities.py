@@ -18,6 +18,9 @@ _QUANTITY: Final = re.compile(
     r"(?:(?P<suffix>Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?"
 )
 MAX_EXPONENT: Final = 64
+MAX_LENGTH: Final = 100
+"""No quantity needs as many characters, and Python refuses to read numbers of thousands of digits."""
+
 LARGEST: Final = (2**63 - 1) * NANO
 """Kubernetes caps every quantity here."""
 
@@ -30,6 +33,8 @@ def nano(text: str | int) -> int:
     """The quantity in billionths, rounded away from zero where it is finer than that."""
     if isinstance(text, int):
         return _capped(text * NANO)
+    if len(text) > MAX_LENGTH:
+        raise InvalidQuantity(f'"{text[:MAX_LENGTH]}…" is not a quantity: it has more than {MAX_LENGTH} characters')
     match = _QUANTITY.fullmatch(text)
     if match is None or not (match["whole"] or match["part"]):
         raise InvalidQuantity(
