@@ -13,7 +13,7 @@ import msgspec
 
 from grove.api import codec, labels
 from grove.api.errors import Path, Problems
-from grove.api.fields import Struct, fields_of, is_struct
+from grove.api.fields import Struct, fields_of
 from grove.api.kinds.podcliqueset import ANY_ORDER, PodCliqueSet
 from grove.api.kinds.topology import TopologyConstraint
 from grove.api.policy import Policy
@@ -116,15 +116,7 @@ def _check_flagged(new: Struct, old: Struct, path: Path, problems: Problems) -> 
             continue
         value, before = getattr(new, info.name), getattr(old, info.name)
         if value != before:
-            problems.invalid(path.field(info.json_name), _readable(value), "field is immutable", _keep(before))
-
-
-def _readable(value: Any) -> Any:
-    if is_struct(type(value)):
-        return codec.encode(value)
-    if isinstance(value, tuple):
-        return [_readable(one) for one in value]
-    return value
+            problems.invalid(path.field(info.json_name), codec.readable(value), "field is immutable", _keep(before))
 
 
 def _keep(before: Any) -> str:
