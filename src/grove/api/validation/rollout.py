@@ -10,7 +10,7 @@ from grove.api.errors import Path, Problems
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.scaling import RollingUpdate
 from grove.api.validation.cliques import check_positive
-from grove.api.validation.naming import CLIQUES, GROUPS
+from grove.api.validation.places import CLIQUES, GROUPS
 
 STRATEGY = Path.parse("spec.updateStrategy.type")
 

@@ -9,7 +9,7 @@ from grove.api.errors import Path, Problems
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.topology import TopologyConstraint
 from grove.api.policy import Policy
-from grove.api.validation.naming import CLIQUES, GROUPS
+from grove.api.validation.places import CLIQUES, GROUPS
 from grove.api.validation.scheduling import constraints_of
 
 _SET: Final = Path.parse("spec.template.topologyConstraint")

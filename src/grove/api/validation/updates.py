@@ -12,13 +12,13 @@ from typing import Any, Final
 import msgspec
 
 from grove.api import codec, labels
-from grove.api.errors import Path, Problems
+from grove.api.errors import Path, Problems, choices
 from grove.api.fields import Struct, fields_of
 from grove.api.kinds.podcliqueset import ANY_ORDER, PodCliqueSet
 from grove.api.kinds.topology import TopologyConstraint
 from grove.api.policy import Policy
 from grove.api.validation import topology
-from grove.api.validation.naming import CLIQUES, GROUPS
+from grove.api.validation.places import CLIQUES, GROUPS
 from grove.api.validation.scheduling import scheduler_of
 
 _TEMPLATE: Final = Path.parse("spec.template")
@@ -101,9 +101,10 @@ def _check_composition(
     names: Sequence[str], stored: Sequence[str], path: Path, *, counts: str, added: str, problems: Problems
 ) -> bool:
     if len(names) != len(stored):
-        problems.invalid(path, sorted(names), counts, f"keep exactly these: {', '.join(stored) or 'none'}. {RECREATE}")
+        problems.invalid(path, sorted(names), counts, f"keep exactly these: {choices(stored)}. {RECREATE}")
         return False
-    new = [(position, name) for position, name in enumerate(names) if name not in stored]
+    known = set(stored)
+    new = [(position, name) for position, name in enumerate(names) if name not in known]
     for position, name in new:
         problems.invalid(path.index(position).field("name"), name, added.format(name), RECREATE)
     return not new
