@@ -10,8 +10,9 @@ webhook and the API server print reads alike; the remedy is ours and always says
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from enum import StrEnum
 from typing import Any, Final
 
@@ -162,11 +163,10 @@ class Problems:
         self.warnings.extend(other.warnings)
 
 
-def choices(names: Iterable[str]) -> str:
+def choices(names: Collection[str]) -> str:
     """The names to choose from, not all of them where there are many."""
-    listed = list(names)
-    shown = ", ".join(listed[:MAX_CHOICES]) or "there are none"
-    return f"{shown} and {len(listed) - MAX_CHOICES} more" if len(listed) > MAX_CHOICES else shown
+    shown = ", ".join(itertools.islice(names, MAX_CHOICES)) or "there are none"
+    return f"{shown} and {len(names) - MAX_CHOICES} more" if len(names) > MAX_CHOICES else shown
 
 
 def a(noun: str) -> str:
