@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from grove.api import codec, defaults, embedded, rules, schema, structural
-from grove.api.errors import FieldError, Path, Problems, Reason, FieldWarning
+from grove.api.errors import FieldError, FieldWarning, Path, Problems, Reason
 from grove.api.fields import JSON
 from grove.api.kinds import catalog
 from grove.api.kinds.catalog import Kind
