@@ -1,18 +1,19 @@
 """Writes src/grove/api/kubernetes/types.json: the Kubernetes types that Grove's kinds embed, as structural schemas.
 
-They come from the OpenAPI v3 of a running API server (`make schemas` starts the one that the tests use), so that pod
+They come from the OpenAPI v3 of the API server that the tests use, which this starts (`make schemas`), so that pod
 specs, metrics and claim templates are judged by the very version Grove is built against. References stay references;
 `grove.api.embedded` puts them in place.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import subprocess
 import sys
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+
+from grove.testing.controlplane import ControlPlane
 
 JSON = dict[str, Any]
 
@@ -119,24 +120,22 @@ def references(node: Any) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kubectl", default="kubectl")
-    parser.add_argument("--kubeconfig", required=True, help="of the API server whose types are taken")
-    arguments = parser.parse_args()
-
-    def get(path: str) -> JSON:
-        command = [arguments.kubectl, "--kubeconfig", arguments.kubeconfig, "get", "--raw", path]
-        answer = subprocess.run(command, check=True, capture_output=True)
-        return dict(json.loads(answer.stdout))
-
     schemas: dict[str, JSON] = {}
-    for document in DOCUMENTS:
-        schemas |= get(document)["components"]["schemas"]
-    version = get("/version")["gitVersion"]
+    with ControlPlane.start(controller_manager=False) as server:
+        for document in DOCUMENTS:
+            schemas |= get(server, document)["components"]["schemas"]
+        version = get(server, "/version")["gitVersion"]
     content = {"version": version, "definitions": closure(schemas)}
-    OUTPUT.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    print(f"{OUTPUT}: {len(content['definitions'])} types of Kubernetes {version}", file=sys.stderr)
+    OUTPUT.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{OUTPUT}: {len(content['definitions'])} types of Kubernetes {version}")
     return 0
+
+
+def get(server: ControlPlane, path: str) -> JSON:
+    status, body = server.request("GET", path)
+    if status != HTTPStatus.OK or not isinstance(body, dict):
+        raise SystemExit(f"error: GET {path} answered {status}: {body}")
+    return body
 
 
 if __name__ == "__main__":

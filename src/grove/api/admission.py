@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from grove.api import codec, defaults, embedded, rules, schema, structural
-from grove.api.errors import FieldError, Path, Problems, Reason, Warning
+from grove.api.errors import FieldError, Path, Problems, Reason, FieldWarning
 from grove.api.fields import JSON
 from grove.api.kinds import catalog
 from grove.api.kinds.catalog import Kind
@@ -38,7 +38,7 @@ class Verdict(msgspec.Struct, frozen=True):
     admitted: JSON
     """The object as it would be stored; as it was given where it is refused."""
     errors: tuple[FieldError, ...] = ()
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[FieldWarning, ...] = ()
 
     @property
     def allowed(self) -> bool:
@@ -143,7 +143,7 @@ def _pass_over_unknown(problems: Problems) -> None:
     unknown = [error for error in problems.errors if error.reason is Reason.UNKNOWN_FIELD]
     problems.errors = [error for error in problems.errors if error.reason is not Reason.UNKNOWN_FIELD]
     problems.warnings += [
-        Warning(error.path, "is not a known key and has no effect", error.remedy) for error in unknown
+        FieldWarning(error.path, "is not a known key and has no effect", error.remedy) for error in unknown
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from grove.api import embedded, schema
@@ -40,6 +41,11 @@ def crd(kind: Kind) -> JSON:
         },
         "spec": {"group": kind.group, "names": names, "scope": kind.scope, "versions": [version]},
     }
+
+
+def client_side_size(crd: JSON) -> int:
+    """How many bytes `kubectl apply` would keep in its annotation."""
+    return len(json.dumps(crd, separators=(",", ":"), ensure_ascii=False).encode())
 
 
 def all_crds() -> list[JSON]:

@@ -22,7 +22,7 @@ from grove.cli.failure import Failure
     help="How to print them; table: their names only.",
 )
 def command(kinds: tuple[str, ...], form: str) -> None:
-    """Print the CustomResourceDefinitions of Grove's kinds, or of some of them.
+    """Print the CustomResourceDefinitions, of all kinds or of some.
 
     \b
     Examples:

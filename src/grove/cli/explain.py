@@ -143,12 +143,13 @@ def _outline_text(sets: list[dict[str, Any]]) -> str:
 def _set_text(described: dict[str, Any]) -> Iterator[str]:
     yield f"PodCliqueSet {described['name']}: {described['summary']}"
     for gang in described["gangs"]:
-        waits = ", placed once the base gang is" if gang["scaled"] else ""
-        yield f"  PodGang {gang['name']}: {gang['pods']} pods{waits}"
+        waits = ", placed once its base gang is" if gang["scaled"] else ""
+        yield f"  PodGang {gang['name']}: {gang['pods']} pods, all or none{waits}"
         for clique in gang["cliques"]:
             yield f"    PodClique {clique['name']}: {_pods(clique)}"
 
 
 def _pods(clique: dict[str, Any]) -> str:
     pods, least = clique["pods"], clique["least"]
-    return f"{pods} pods, all or none" if least == pods else f"{pods} pods, at least {least} or none"
+    counted = "1 pod" if pods == 1 else f"{pods} pods"
+    return counted if least == pods else f"{counted}, of which at least {least}"

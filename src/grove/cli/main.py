@@ -13,11 +13,13 @@ from grove import __version__
 
 VERBS: Final = {
     "completion": "Print the completion script of a shell.",
-    "crds": "Print the CustomResourceDefinitions.",
+    "crds": "Print the CustomResourceDefinitions, of all kinds or of some.",
     "explain": "Explain a field, or what becomes of a manifest.",
     "validate": "Check manifests without a cluster.",
 }
 """Every verb with its line in the help; the module `grove.cli.<verb>` holds its `command`."""
+
+_INTERRUPTED: Final = 130
 
 _EPILOG: Final = """\b
 Exit codes:
@@ -72,15 +74,31 @@ def grove() -> None:
     """Gangs of pods for AI inference and training on Kubernetes."""
 
 
+def _sentence(error: click.UsageError) -> str:
+    """click's message in our form: lower case, no full stop."""
+    text = error.format_message().removesuffix(".")
+    return text[:1].lower() + text[1:]
+
+
 def main() -> None:
     """Runs the command; as `kubectl-grove` it is a plugin of kubectl."""
     is_plugin = os.path.basename(sys.argv[0]).startswith("kubectl-")
     try:
-        grove.main(prog_name="kubectl grove" if is_plugin else "grove", standalone_mode=True)
+        code = grove.main(prog_name="kubectl grove" if is_plugin else "grove", standalone_mode=False)
+    except click.UsageError as error:
+        program = error.ctx.command_path if error.ctx else "grove"
+        click.echo(f"error: {_sentence(error)}\nhelp: see {program} --help", err=True)
+        code = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except click.Abort:
+        code = _INTERRUPTED
     except BrokenPipeError:
         # The reader has gone, as in `grove crds | head`: nothing to tell anyone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        code = 0
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class Finding(msgspec.Struct, frozen=True):
             yield Line("warning", position, str(warning), warning.remedy, str(warning.path))
 
 
-def render(findings: Sequence[Finding], form: str, color: str = "auto") -> str:
+def render(findings: Sequence[Finding], form: str, *, colored: bool) -> str:
     """The verdicts in the wanted form."""
     match form:
         case "json":
@@ -70,7 +70,7 @@ def render(findings: Sequence[Finding], form: str, color: str = "auto") -> str:
         case "github":
             return "\n".join([*_annotations(findings), summary(findings)])
         case _:
-            return "\n".join([*_text(findings, output.wants_color(color)), summary(findings)])
+            return "\n".join([*_text(findings, colored), summary(findings)])
 
 
 def summary(findings: Sequence[Finding]) -> str:
@@ -144,5 +144,5 @@ def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
 def _line(line: Line) -> dict[str, Any]:
     data: dict[str, Any] = {"line": line.position.line, "column": line.position.column, "path": line.path}
     if line.reason:
-        data["reason"] = line.reason
+        data["reason"] = str(line.reason)
     return {**data, "message": line.message, "remedy": line.remedy}

@@ -17,6 +17,7 @@ from grove.api.policy import Policy
 from grove.cli import documents, report
 from grove.cli.documents import Document
 from grove.cli.failure import OK, REFUSED, Failure
+from grove.cli.output import wants_color
 
 _MODES: Final = ("lenient", "strict")
 
@@ -70,7 +71,8 @@ def command(
     stored = _read([old]) if old else []
     rules = _policy(config, mode, [*read, *stored])
     findings = [report.Finding(one, _verdict(one, rules, stored)) for one in read]
-    click.echo(report.render(findings, output, color))
+    colored = wants_color(color)
+    click.echo(report.render(findings, output, colored=colored), color=colored)
     raise click.exceptions.Exit(OK if all(finding.accepted for finding in findings) else REFUSED)
 
 
