@@ -18,6 +18,7 @@ from grove.api.kinds import catalog
 from grove.api.kinds.catalog import Kind
 from grove.api.kinds.operatorconfig import OperatorConfiguration
 from grove.api.kinds.podcliqueset import PodCliqueSet
+from grove.api.kinds.podgangset import PodGangSet
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.api.policy import Policy, domains_of
@@ -156,9 +157,19 @@ def _undecodable(problems: Problems) -> bool:
 def _judge(kind: Kind, tree: JSON, policy: Policy, old: JSON | None, problems: Problems) -> JSON:
     if kind is catalog.POD_CLIQUE_SET:
         return _judge_podcliqueset(tree, policy, old, problems)
+    decoded = codec.decode(tree, kind.struct)
+    if isinstance(decoded, PodGangSet):
+        decoded = defaults.podgangset(decoded, policy, problems)
+        tree = _merged(tree, decoded)
     rules.check(tree, kind.struct, _ROOT, problems, is_update=old is not None)
-    problems.extend(_VALIDATORS[kind.name, kind.group](codec.decode(tree, kind.struct), policy))
+    problems.extend(_VALIDATORS[kind.name, kind.group](decoded, policy))
     return tree
+
+
+def _merged(tree: JSON, decoded: PodCliqueSet | PodGangSet) -> JSON:
+    """The tree with the spec and metadata of what it was decoded to; the rest of it stays."""
+    encoded = codec.encode(decoded)
+    return {**tree, "spec": encoded["spec"], "metadata": {**tree["metadata"], **encoded["metadata"]}}
 
 
 def _judge_podcliqueset(tree: JSON, policy: Policy, old: JSON | None, problems: Problems) -> JSON:
@@ -166,8 +177,7 @@ def _judge_podcliqueset(tree: JSON, policy: Policy, old: JSON | None, problems: 
     if stored is not None:
         stored = defaults.podcliqueset(stored, policy, Problems())
     pcs = defaults.podcliqueset(codec.decode(tree, PodCliqueSet), policy, problems, stored)
-    encoded = codec.encode(pcs)
-    admitted = {**tree, "spec": encoded["spec"], "metadata": {**tree["metadata"], **encoded["metadata"]}}
+    admitted = _merged(tree, pcs)
     rules.check(admitted, PodCliqueSet, _ROOT, problems, is_update=stored is not None)
     judged = podcliqueset.create(pcs, policy) if stored is None else podcliqueset.update(pcs, stored, policy)
     problems.extend(judged)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api import grammar
+from grove.api import grammar, podspec
 from grove.api.errors import Path, Problems
 from grove.api.kinds.podclique import CliqueSpec
 from grove.api.kinds.podcliqueset import CliqueTemplate, PodCliqueSet
@@ -27,6 +27,7 @@ def check(pcs: PodCliqueSet, policy: Policy, problems: Problems, *, is_update: b
         grammar.check_labels(clique.labels, path.field("labels"), problems)
         grammar.check_annotations(clique.annotations, path.field("annotations"), problems)
         _check_counts(clique.spec, path.field("spec"), problems)
+        podspec.check(clique.spec.pod_spec, path.field("spec", "podSpec"), problems)
         _check_clique_autoscaling(clique, clique.name in members, path.field("spec"), policy, problems)
         if not is_update:
             _check_left_to_grove(clique.spec, path.field("spec", "podSpec"), problems)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api import grammar
+from grove.api import grammar, podspec
 from grove.api.errors import Path, Problems
 from grove.api.fields import as_mapping
 from grove.api.kinds.podgangset import AffinityClique, PodGangSet
@@ -24,13 +24,7 @@ def check(gang_set: PodGangSet) -> Problems:
         path = _SPEC.field("template", "metadata")
         grammar.check_labels(template.metadata.labels, path.field("labels"), problems)
         grammar.check_annotations(template.metadata.annotations, path.field("annotations"), problems)
-    if spec.min_available is not None and spec.min_available > spec.replicas > 0:
-        problems.invalid(
-            _SPEC.field("minAvailable"),
-            spec.min_available,
-            "minAvailable must not be greater than replicas",
-            f"lower minAvailable to {spec.replicas}, or raise replicas to {spec.min_available}",
-        )
+    podspec.check(template.spec, _SPEC.field("template", "spec"), problems)
     if spec.replicas == 0:
         problems.warn(_SPEC.field("replicas"), "is 0: nothing will run", "set replicas to 1 or more")
     return problems
