@@ -23,14 +23,12 @@ from grove.testing.components import CONTROLLER_MANAGER
 from grove.testing.controlplane import ControlPlane
 from grove.testing.kubectl import Kubectl
 from grove.testing.waiting import eventually
+from tests.cluster.objects import APPLY, CRDS, Objects
 
 LOGS = pytest.StashKey[list[Path]]()
 
 # Every test runs on every kind.
 KINDS = ("kubernetes",)
-
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-APPLY = "application/apply-patch+yaml"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -93,8 +91,8 @@ def _not_served(cluster: ControlPlane, crd: dict[str, Any]) -> str:
     if not any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
         return f"{name}: {conditions}"
     plural, version = crd["spec"]["names"]["plural"], f"{crd['spec']['group']}/{crd['spec']['versions'][0]['name']}"
-    discovered = cluster.request("GET", f"/apis/{version}")[1].get("resources", [])
-    if plural not in {resource["name"] for resource in discovered}:
+    status, discovered = cluster.request("GET", f"/apis/{version}")
+    if status != 200 or plural not in {resource["name"] for resource in discovered["resources"]}:
         return f"{name}: not in discovery"
     status, openapi = cluster.request("GET", f"/openapi/v3/apis/{version}")  # kubectl explain and validate read it
     if status != 200 or not any(path.endswith(f"/{plural}") for path in openapi["paths"]):
@@ -115,3 +113,11 @@ def namespace(cluster: ControlPlane, request: pytest.FixtureRequest) -> Iterator
 def kubectl(cluster: ControlPlane, namespace: str) -> Kubectl:
     """kubectl as the administrator, in the test's namespace."""
     return cluster.kubectl(namespace)
+
+
+@pytest.fixture
+def objects(cluster: ControlPlane, grove_crds: None, namespace: str) -> Iterator[Objects]:
+    """Makes and finds objects of Grove's kinds; those that are in no namespace are deleted after the test."""
+    made = Objects(cluster, namespace)
+    yield made
+    made.close()
