@@ -12,9 +12,7 @@ from tests.cluster.objects import Objects
 
 pytestmark = pytest.mark.usefixtures("grove_crds")
 
-METRICS = [
-    {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
-]
+CPU = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from grove.api import crds
+from grove.api import crds, rules
+from grove.api.errors import Path, Problems
 from grove.api.fields import JSON
 from grove.api.kinds import catalog
 from grove.api.kinds.catalog import Kind
@@ -262,3 +263,42 @@ def test_a_queue_is_not_its_own_parent(cluster: ControlPlane, objects: Objects, 
     assert objects.patch(catalog.QUEUE, namespace, {"spec": {"parent": "another"}})[0] == 200
     ((reason, field, message),) = causes(objects.patch(catalog.QUEUE, namespace, {"spec": {"parent": namespace}}))
     assert (reason, field) == expected
+
+
+# The same rules in Python, for `grove validate` and the webhooks
+
+
+def below_minimum(kind: Kind) -> JSON:
+    tree = smallest(kind, "small")
+    tree["spec"]["replicas"] = tree["spec"]["minAvailable"] - 1
+    return tree
+
+
+REFUSED: dict[str, tuple[Kind, JSON]] = {
+    **{
+        f"{name} at {place}": (catalog.POD_CLIQUE_SET, constrained("new", place, constraint))
+        for place in PLACES
+        for name, constraint in {
+            "packDomain": PACK_DOMAIN,
+            "nothing": {},
+            "both": {"pack": {"required": "rack"}, **PACK_DOMAIN},
+            "empty pack": {"pack": {}},
+            "empty pack and packDomain": {"pack": {}, **PACK_DOMAIN},
+        }.items()
+    },
+    **{f"a small {word}": (kind, below_minimum(kind)) for kind, word in SCALED},
+    "a loop of queues": (catalog.QUEUE, smallest(catalog.QUEUE, "loop") | {"spec": {"parent": "loop"}}),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_the_server_refuses_for_the_same_reasons_as_we_do_offline(
+    cluster: ControlPlane, objects: Objects, case: str
+) -> None:
+    kind, tree = REFUSED[case]
+    problems = Problems()
+    rules.check(tree, kind.struct, Path(), problems)
+    ours = sorted((error.reason.value, str(error.path), error.detail) for error in problems.errors)
+    theirs = sorted(causes(create(cluster, objects, kind, tree)))
+    assert [(reason, field) for reason, field, _ in theirs] == [(reason, field) for reason, field, _ in ours]
+    assert all(message.endswith(detail) for (*_, message), (*_, detail) in zip(theirs, ours, strict=True))
