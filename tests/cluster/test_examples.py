@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from grove.api import schema, structural
+from grove.api import admission, schema, structural
 from grove.api.fields import JSON
 from grove.api.kinds import catalog
 from grove.api.kinds.catalog import Kind
+from grove.api.policy import Policy
 from grove.cli import documents
 from grove.testing.kubectl import Kubectl
 from tests.cluster.objects import Objects
@@ -193,3 +194,6 @@ def test_a_typo_is_refused_with_its_path(kubectl: Kubectl, objects: Objects, typ
         assert refused.code == 1
         assert expected in refused.stderr
     assert kubectl.run("get", "pcs", "-o", "name").stdout == ""
+    # And by `grove validate`, in the same place.
+    found = admission.review(tree, Policy()).errors
+    assert any(str(error.path) in client_side for error in found), found
