@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.unit.api.podspec.cases import Case, load
 
 from grove.api import podspec
 from grove.api.errors import Path, Problems
 from grove.testing.controlplane import ControlPlane
+from tests.unit.api.podspec.cases import Case, load
 
 SENT = [case for case in load() if not case.offline]
 

@@ -1,8 +1,8 @@
 import pytest
-from tests.unit.api.podspec.cases import Case, load
 
 from grove.api import podspec
 from grove.api.errors import Path, Problems, Reason
+from tests.unit.api.podspec.cases import Case, load
 
 CASES = load()
 REASONS = {

@@ -4,10 +4,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.api.podspec.cases import load
 
 from grove.api import podspec
 from grove.api.errors import Path, Problems
+from tests.unit.api.podspec.cases import load
 
 SPECS = [case.spec for case in load()]
 WRONG: tuple[Any, ...] = (None, True, 7, -1.5, "", "x", [], {}, [None, 1, "x", {}, []], {"x": None, "name": 1})
