@@ -32,10 +32,10 @@ def printed() -> str:
 
 
 @pytest.fixture(scope="module")
-def empty() -> Iterator[ControlPlane]:
-    """A cluster without Grove's kinds."""
+def installed(printed: str) -> Iterator[tuple[ControlPlane, str]]:
+    """A cluster that `kubectl apply` has just installed the kinds in, and what it said."""
     with ControlPlane.start(controller_manager=False) as own:
-        yield own
+        yield own, own.kubectl().run("apply", "-f", "-", stdin=printed).stdout
 
 
 def in_each_line(text: str, word: str) -> list[str]:
@@ -69,32 +69,34 @@ def test_the_server_keeps_the_whole_schema(cluster: ControlPlane, kind: Kind) ->
 
 
 def test_kubectl_apply_installs_what_grove_crds_prints_and_a_second_time_changes_nothing(
-    empty: ControlPlane, printed: str
+    installed: tuple[ControlPlane, str], printed: str
 ) -> None:
-    kubectl = empty.kubectl()
+    cluster, said = installed
     everything = [kind.crd_name for kind in SERVED]
-    assert in_each_line(kubectl.run("apply", "-f", "-", stdin=printed).stdout, "created") == everything
-    assert in_each_line(kubectl.run("apply", "-f", "-", stdin=printed).stdout, "unchanged") == everything
+    assert in_each_line(said, "created") == everything
+    again = cluster.kubectl().run("apply", "-f", "-", stdin=printed).stdout
+    assert in_each_line(again, "unchanged") == everything
 
 
 def test_the_copies_that_kubectl_apply_keeps_fit_into_the_annotations_with_room_to_grow(
-    empty: ControlPlane, printed: str
+    installed: tuple[ControlPlane, str],
 ) -> None:
-    empty.kubectl().run("apply", "-f", "-", stdin=printed)
-    sizes = annotation_sizes(empty)
+    sizes = annotation_sizes(installed[0])
     largest = max(sizes, key=lambda name: sizes[name])
     assert sizes.keys() == {kind.crd_name for kind in SERVED}
     assert sizes[largest] < CLIENT_SIDE_LIMIT - ROOM, f"{largest} takes {sizes[largest]} of {CLIENT_SIDE_LIMIT} bytes"
 
 
-def test_server_side_apply_installs_them_beside_the_client_side_one(empty: ControlPlane, printed: str) -> None:
-    kubectl = empty.kubectl()
-    arguments = ("apply", "--server-side", "--force-conflicts", "-f", "-")
+def test_server_side_apply_can_take_over_what_client_side_apply_installed(
+    installed: tuple[ControlPlane, str], printed: str
+) -> None:
+    cluster, _ = installed
+    arguments = ("apply", "--server-side", "-f", "-")
     everything = [kind.crd_name for kind in SERVED]
-    assert in_each_line(kubectl.run(*arguments, stdin=printed).stdout, "serverside-applied") == everything
-    versions = resource_versions(empty)
-    kubectl.run(*arguments, stdin=printed)
-    assert resource_versions(empty) == versions
+    assert in_each_line(cluster.kubectl().run(*arguments, stdin=printed).stdout, "serverside-applied") == everything
+    versions = resource_versions(cluster)
+    cluster.kubectl().run(*arguments, stdin=printed)
+    assert resource_versions(cluster) == versions
 
 
 def resource_versions(cluster: ControlPlane) -> dict[str, Any]:
