@@ -6,6 +6,7 @@ of the schema, the validating webhook. A later step is skipped when an earlier o
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
@@ -23,10 +24,15 @@ from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.api.policy import Policy, domains_of
 from grove.api.validation import binding, configuration, podcliqueset, podgangset, queue
+from grove.api.validation.naming import check_metadata
 
 OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
+MAX_DEPTH: Final = 100
+"""No manifest is nested half as deeply; without a bound, a hostile one would end the process."""
+
 _ROOT: Final = Path()
+_UNKNOWN: Final = Reason.UNKNOWN_FIELD
 
 C = TypeVar("C", OperatorConfiguration, SchedulerConfiguration)
 
@@ -52,19 +58,73 @@ def review(document: JSON, policy: Policy, old: JSON | None = None) -> Verdict:
     kind = _kind_of(document, problems)
     if kind is None:
         return Verdict(None, document, tuple(problems.errors))
-    whole = _schema_of(kind)
-    tree = structural.without_nulls(document, whole)
-    structural.check(tree, whole, _ROOT, problems)
-    if not kind.served:
-        _pass_over_unknown(problems)
-    tree = structural.with_defaults(tree, whole)
+    if _is_too_deep(document):
+        problems.invalid(_ROOT, None, f"is nested more than {MAX_DEPTH} levels deep", "write a flatter manifest")
+        return Verdict(kind, document, tuple(problems.errors))
+    tree = _checked(document, kind, problems)
+    stored = _stored(old, kind, problems) if old is not None else None
     if _undecodable(problems):
         return Verdict(kind, document, tuple(problems.errors), tuple(problems.warnings))
     judged = Problems()
-    admitted = _judge(kind, tree, policy, old, judged)
+    admitted = _judge(kind, tree, policy, stored, judged)
     found = {error.path for error in problems.errors}
     errors = (*problems.errors, *(error for error in judged.errors if error.path not in found))
+    if "status" in document:
+        admitted = {**admitted, "status": document["status"]}
     return Verdict(kind, document if errors else admitted, errors, (*problems.warnings, *judged.warnings))
+
+
+def _is_too_deep(document: JSON) -> bool:
+    level: list[Any] = [document]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _checked(document: JSON, kind: Kind, problems: Problems) -> JSON:
+    """The document as an API server reads it, defaults of the schema included; reports what the schema does not allow.
+
+    Defaults come first, as in the API server: what has one is never missing.
+    """
+    whole = _schema_of(kind)
+    tree = structural.normal(document, whole)
+    if kind.served:
+        tree.setdefault("metadata", {})  # so that the name is what is missing
+    tree = structural.with_defaults(tree, whole)
+    found = Problems()
+    structural.check(tree, whole, _ROOT, found)
+    if not kind.served:
+        _pass_over_unknown(found)
+    elif "status" in tree:
+        # The API server drops the status of what users write, but not before it has seen fields that do not exist.
+        del tree["status"]
+        found.errors = [one for one in found.errors if not _is_of_status(one.path) or one.reason is _UNKNOWN]
+    problems.extend(found)
+    return dict(tree)
+
+
+def _is_of_status(path: Path) -> bool:
+    return path.steps[:1] == ("status",)
+
+
+def _stored(old: JSON, kind: Kind, problems: Problems) -> JSON | None:
+    """The stored object, readable; reports one that is not, of which no change can be judged."""
+    found = Problems()
+    if not _is_too_deep(old) and kind_of(old) is kind:
+        tree = _checked(old, kind, found)
+        if not _undecodable(found):
+            return tree
+    problems.wrong_type(
+        _ROOT, None, f"{kind.name}, and so must be the stored object", "delete the object and create it anew"
+    )
+    return None
 
 
 def kind_of(document: JSON) -> Kind | None:
@@ -95,10 +155,9 @@ def topologies_in(documents: list[JSON]) -> dict[str, tuple[str, ...]]:
     for document in documents:
         if kind_of(document) is not catalog.TOPOLOGY_BINDING:
             continue
-        problems = Problems()
-        structural.check(document, _schema_of(catalog.TOPOLOGY_BINDING), _ROOT, problems)
-        if not problems.errors:
-            decoded = codec.decode(document, ClusterTopologyBinding)
+        verdict = review(document, Policy())
+        if verdict.allowed:
+            decoded = codec.decode(verdict.admitted, ClusterTopologyBinding)
             found[decoded.metadata.name] = domains_of(decoded)
     return found
 
@@ -129,14 +188,19 @@ def _kinds_text() -> str:
     return ", ".join(dict.fromkeys(kind.name for kind in catalog.KINDS))
 
 
+@functools.cache
 def _schema_of(kind: Kind) -> JSON:
     """The schema with that of the metadata, which a CRD leaves to the API server."""
     whole = schema.of_kind(kind)
     if not kind.served:
         return whole
-    properties = {**whole["properties"], "metadata": embedded.schema(OBJECT_META)}
-    required = ["metadata", *whole.get("required", ())]
-    return {**whole, "properties": properties, "required": required}
+    metadata = embedded.schema(OBJECT_META)
+    # Of these the API server merges equal entries instead of refusing them.
+    fields = {
+        name: {key: value for key, value in field.items() if not key.startswith("x-kubernetes-list")}
+        for name, field in metadata["properties"].items()
+    }
+    return {**whole, "properties": {**whole["properties"], "metadata": {**metadata, "properties": fields}}}
 
 
 def _pass_over_unknown(problems: Problems) -> None:
@@ -154,14 +218,14 @@ def _undecodable(problems: Problems) -> bool:
     return any(error.reason in blocking for error in problems.errors)
 
 
-def _judge(kind: Kind, tree: JSON, policy: Policy, old: JSON | None, problems: Problems) -> JSON:
+def _judge(kind: Kind, tree: JSON, policy: Policy, stored: JSON | None, problems: Problems) -> JSON:
     if kind is catalog.POD_CLIQUE_SET:
-        return _judge_podcliqueset(tree, policy, old, problems)
+        return _judge_podcliqueset(tree, policy, stored, problems)
     decoded = codec.decode(tree, kind.struct)
     if isinstance(decoded, PodGangSet):
         decoded = defaults.podgangset(decoded, policy, problems)
         tree = _merged(tree, decoded)
-    rules.check(tree, kind.struct, _ROOT, problems, is_update=old is not None)
+    rules.check(tree, kind.struct, _ROOT, problems, is_update=stored is not None)
     problems.extend(_VALIDATORS[kind.name, kind.group](decoded, policy))
     return tree
 
@@ -173,9 +237,7 @@ def _merged(tree: JSON, decoded: PodCliqueSet | PodGangSet) -> JSON:
 
 
 def _judge_podcliqueset(tree: JSON, policy: Policy, old: JSON | None, problems: Problems) -> JSON:
-    stored = codec.decode(_normal(old, catalog.POD_CLIQUE_SET), PodCliqueSet) if old is not None else None
-    if stored is not None:
-        stored = defaults.podcliqueset(stored, policy, Problems())
+    stored = defaults.podcliqueset(codec.decode(old, PodCliqueSet), policy, Problems()) if old is not None else None
     pcs = defaults.podcliqueset(codec.decode(tree, PodCliqueSet), policy, problems, stored)
     admitted = _merged(tree, pcs)
     rules.check(admitted, PodCliqueSet, _ROOT, problems, is_update=stored is not None)
@@ -184,22 +246,18 @@ def _judge_podcliqueset(tree: JSON, policy: Policy, old: JSON | None, problems: 
     return admitted
 
 
-def _normal(tree: JSON, kind: Kind) -> JSON:
-    whole = schema.of_kind(kind)
-    normal: JSON = structural.with_defaults(structural.without_nulls(tree, whole), whole)
-    return normal
-
-
-def _nothing_more(_: Any, __: Policy) -> Problems:
+def _metadata_only(decoded: Any, _: Policy) -> Problems:
     """For kinds without a webhook: the operator writes them, and the schema says the rest."""
-    return Problems()
+    problems = Problems()
+    check_metadata(decoded.metadata, problems)
+    return problems
 
 
 _VALIDATORS: Final[Mapping[tuple[str, str], Callable[[Any, Policy], Problems]]] = {
-    ("PodClique", "grove.io"): _nothing_more,
-    ("PodCliqueScalingGroup", "grove.io"): _nothing_more,
+    ("PodClique", "grove.io"): _metadata_only,
+    ("PodCliqueScalingGroup", "grove.io"): _metadata_only,
     ("ClusterTopologyBinding", "grove.io"): binding.check,
-    ("PodGang", "scheduler.grove.io"): _nothing_more,
+    ("PodGang", "scheduler.grove.io"): _metadata_only,
     ("Queue", "scheduler.grove.io"): lambda decoded, _: queue.check(decoded),
     ("PodGangSet", "grove.dynamo.ai"): lambda decoded, _: podgangset.check(decoded),
     ("PodClique", "grove.dynamo.ai"): lambda decoded, _: podgangset.check_clique(decoded),

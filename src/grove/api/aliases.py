@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from grove.api import codec
 from grove.api.errors import Path, Problems
 from grove.api.kinds.podcliqueset import (
     ANY_ORDER,
@@ -20,7 +21,6 @@ from grove.api.kinds.podcliqueset import (
     PodCliqueSetTemplate,
     ScalingGroupConfig,
     SchedulingPolicyConfig,
-    StartupType,
 )
 from grove.api.kinds.topology import Pack, TopologyConstraint
 from grove.api.policy import Policy
@@ -64,24 +64,25 @@ class _Resolver:
             return value, target
         if target not in (absent, value):
             self._problems.invalid(
-                path.field(alias), None, f"{canonical} is set too, to another value", f"keep only {canonical}"
+                path.field(alias),
+                codec.readable(value),
+                f"{canonical} is set too, to another value",
+                f"keep only {canonical}",
             )
             return value, target
         self._problems.warn(path.field(alias), f"read as {canonical}", f"write {canonical}")
         return absent, value
 
     def _startup(self, template: PodCliqueSetTemplate) -> PodCliqueSetTemplate:
+        short = template.clique_startup_type
+        own = STARTUP_ALIASES.get(short, short)
+        if self._strict and own != short:
+            self._problems.unsupported(_TEMPLATE.field("cliqueStartupType"), short, tuple(STARTUP_ALIASES.values()))
+        other = template.startup_type and STARTUP_ALIASES.get(template.startup_type, template.startup_type)
         # The API server fills in AnyOrder before anyone could tell whether the user wrote it.
-        stated = None if template.clique_startup_type == ANY_ORDER else template.clique_startup_type
-        alias, target = self._moved(_TEMPLATE, "startupType", "cliqueStartupType", template.startup_type, stated, None)
-        startup_type: StartupType = target or ANY_ORDER
-        if startup_type in STARTUP_ALIASES and not self._strict:
-            startup_type = STARTUP_ALIASES[startup_type]
-        elif startup_type in STARTUP_ALIASES:
-            self._problems.unsupported(
-                _TEMPLATE.field("cliqueStartupType"), startup_type, tuple(STARTUP_ALIASES.values())
-            )
-        return replace(template, startup_type=alias, clique_startup_type=startup_type)
+        stated = None if own == ANY_ORDER else own
+        alias, target = self._moved(_TEMPLATE, "startupType", "cliqueStartupType", other, stated, None)
+        return replace(template, startup_type=alias, clique_startup_type=target or ANY_ORDER)
 
     def _packing(self, config: SchedulingPolicyConfig | None) -> SchedulingPolicyConfig | None:
         if config is None:

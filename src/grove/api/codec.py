@@ -26,6 +26,11 @@ def encode_json(value: Struct) -> bytes:
     return msgspec.json.encode(encode(value))
 
 
+def readable(value: Any) -> Any:
+    """Any value of a struct's field as plain data, for a message."""
+    return _plain(value)
+
+
 def encode(value: Struct) -> JSON:
     """The tree of a struct: without what is absent (None, empty lists and texts), with every number, also zero.
 

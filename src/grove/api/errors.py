@@ -10,14 +10,16 @@ webhook and the API server print reads alike; the remedy is ours and always says
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
 MAX_VALUE_TEXT: Final = 120
+MAX_CHOICES: Final = 20
 
 
 class Key(str):
@@ -159,6 +161,12 @@ class Problems:
     def extend(self, other: Problems) -> None:
         self.errors.extend(other.errors)
         self.warnings.extend(other.warnings)
+
+
+def choices(names: Collection[str]) -> str:
+    """The names to choose from, not all of them where there are many."""
+    shown = ", ".join(itertools.islice(names, MAX_CHOICES)) or "there are none"
+    return f"{shown} and {len(names) - MAX_CHOICES} more" if len(names) > MAX_CHOICES else shown
 
 
 def a(noun: str) -> str:

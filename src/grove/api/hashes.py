@@ -25,14 +25,18 @@ _PRESENCE_COUNTS: Final = frozenset(
         "configMap",
         "downwardAPI",
         "emptyDir",
+        "image",
         "labelSelector",
         "namespaceSelector",
         "projected",
+        "seLinuxOptions",
         "secret",
-        "storageClassName",
     }
 )
-"""Fields that mean something by being there: an empty labelSelector selects all pods, none selects no pod."""
+"""Objects that mean something by being there: an empty labelSelector selects all pods, none selects no pod."""
+
+_EMPTY_TEXT_COUNTS: Final = frozenset({"storageClassName"})
+"""Texts that mean something by being empty: no storage class, where leaving it out means the default one."""
 
 _FREE_MAPS: Final = frozenset(
     {
@@ -49,12 +53,12 @@ _FREE_MAPS: Final = frozenset(
 )
 """Maps with keys of the user's choice: there an empty value is a value, and no key has a meaning of ours."""
 
-_DEFAULTS: Final[Mapping[str, Any]] = {
-    "restartPolicy": "Always",
-    "terminationGracePeriodSeconds": 30,
-    "protocol": "TCP",
-}
-"""Values that defaulting fills in; leaving them out is the same as stating them."""
+_DEFAULTS: Final[Mapping[str, Any]] = {"protocol": "TCP"}
+"""Values that the schema fills in wherever their field is; leaving them out is the same as stating them."""
+
+_POD_DEFAULTS: Final[Mapping[str, Any]] = {"restartPolicy": "Always", "terminationGracePeriodSeconds": 30}
+"""Values that defaulting fills in for pods. Not for what is inside them: an init container that is always restarted is
+a sidecar, and a probe without a grace period has that of its pod."""
 
 
 def pod_template_hash(clique: CliqueTemplate, priority_class_name: str | None) -> str:
@@ -64,10 +68,14 @@ def pod_template_hash(clique: CliqueTemplate, priority_class_name: str | None) -
         {
             "labels": clique.labels,
             "annotations": annotations,
-            "podSpec": clique.spec.pod_spec,
+            "podSpec": {key: value for key, value in clique.spec.pod_spec.items() if not _is_pod_default(key, value)},
             "priorityClassName": priority_class_name,
         }
     )
+
+
+def _is_pod_default(key: str, value: Any) -> bool:
+    return key in _POD_DEFAULTS and value == _POD_DEFAULTS[key]
 
 
 def generation_hash(template: PodCliqueSetTemplate) -> str:
@@ -109,7 +117,14 @@ def _fields(node: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
             pruned: Any = {name: one for name, one in value.items() if one is not None}
         else:
             pruned = _pruned(value)
-        empty = pruned in ({}, [], "")
-        if (empty and key not in _PRESENCE_COUNTS) or (key in _DEFAULTS and pruned == _DEFAULTS[key]):
+        if _is_empty(key, pruned) or (key in _DEFAULTS and pruned == _DEFAULTS[key]):
             continue
         yield key, pruned
+
+
+def _is_empty(key: str, pruned: Any) -> bool:
+    if pruned == {}:
+        return key not in _PRESENCE_COUNTS
+    if pruned == "":
+        return key not in _EMPTY_TEXT_COUNTS
+    return bool(pruned == [])

@@ -117,8 +117,13 @@ def role(pcs: str) -> str:
     return f"grove.io:pcs:{pcs}"
 
 
+def role_label(pcs: str) -> str:
+    """The name of the Role as a label value, which can't have colons."""
+    return shorten(f"grove.io-pcs-{pcs}", LABEL_LIMIT)
+
+
 def token_secret(pcs: str) -> str:
-    return f"{pcs}-ic-sat"
+    return shorten(f"{pcs}-ic-sat", LABEL_LIMIT)
 
 
 def legacy_token_secret(pcs: str) -> str:
@@ -126,15 +131,15 @@ def legacy_token_secret(pcs: str) -> str:
 
 
 def shared_claim(owner: str, sharing: str) -> str:
-    """ResourceClaim of scope AllReplicas."""
-    return f"{owner}-all-{sharing}"
+    """ResourceClaim of scope AllReplicas; pods know it by the same name, which is a DNS label there."""
+    return shorten(f"{owner}-all-{sharing}", LABEL_LIMIT)
 
 
 def replica_claim(owner: str, index: int, sharing: str) -> str:
     """ResourceClaim of scope PerReplica."""
-    return f"{owner}-{index}-{sharing}"
+    return shorten(f"{owner}-{index}-{sharing}", LABEL_LIMIT)
 
 
 def compute_domain(pcs: str, replica: int, mnnvl_group: str) -> str:
     """ComputeDomain and the ResourceClaimTemplate that its driver makes."""
-    return f"{pcs}-{replica}-{mnnvl_group}"
+    return shorten(f"{pcs}-{replica}-{mnnvl_group}", LABEL_LIMIT)

@@ -35,6 +35,26 @@ class GangOutline(msgspec.Struct, frozen=True):
         return sum(clique.pods for clique in self.cliques)
 
 
+class Totals(msgspec.Struct, frozen=True):
+    """How much a PodCliqueSet becomes."""
+
+    gangs: int
+    scaled_gangs: int
+    pods: int
+
+
+def totals(pcs: PodCliqueSet) -> Totals:
+    """The numbers of `gangs_of`, without making them one by one: there may be billions."""
+    template, replicas = pcs.spec.template, pcs.spec.replicas
+    pods_of = {clique.name: clique.spec.replicas for clique in template.cliques}
+    groups = template.pod_clique_scaling_groups
+    members = {name for group in groups for name in group.clique_names}
+    pods = sum(count for name, count in pods_of.items() if name not in members)
+    pods += sum(group.replicas * sum(pods_of[name] for name in group.clique_names) for group in groups)
+    scaled = sum(max(group.replicas - group.min_available, 0) for group in groups)
+    return Totals(replicas, replicas * scaled, replicas * pods)
+
+
 def gangs_of(pcs: PodCliqueSet) -> list[GangOutline]:
     """The gangs of a new PodCliqueSet that defaulting has been over: base gangs with their scaled gangs."""
     return [gang for replica in range(pcs.spec.replicas) for gang in _gangs_of_replica(pcs, replica)]
@@ -74,10 +94,9 @@ def sentence(tree: JSON) -> str:
     """In a few words, what an admitted object becomes; empty for kinds that become nothing."""
     kind = catalog.find(str(tree.get("apiVersion")), str(tree.get("kind")))
     if kind is catalog.POD_CLIQUE_SET:
-        gangs = gangs_of(codec.decode(tree, PodCliqueSet))
-        base = sum(not gang.scaled for gang in gangs)
-        text = f"{_count(sum(gang.pods for gang in gangs), 'pod')} in {_count(base, 'gang')}"
-        return f"{text} and {_count(len(gangs) - base, 'scaled gang')}" if len(gangs) > base else text
+        made = totals(codec.decode(tree, PodCliqueSet))
+        text = f"{_count(made.pods, 'pod')} in {_count(made.gangs, 'gang')}"
+        return f"{text} and {_count(made.scaled_gangs, 'scaled gang')}" if made.scaled_gangs else text
     if kind is catalog.POD_GANG_SET:
         return f"{_count(codec.decode(tree, PodGangSet).spec.replicas, 'pod')} in 1 gang"
     return ""

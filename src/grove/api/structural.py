@@ -19,18 +19,30 @@ _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
-def without_nulls(tree: Any, schema: JSON) -> Any:
-    """The tree without null fields, which Kubernetes treats as absent. Free-form parts stay as they are."""
+def normal(tree: Any, schema: JSON) -> Any:
+    """The tree as an API server reads it: null fields are absent, 2.0 is 2, and text is UTF-8.
+
+    Null stays where it is an error: in lists, and in fields that do not exist. Free-form parts stay as they are.
+    """
     if isinstance(tree, dict):
         if _PRESERVE in schema:
             return tree
-        properties, rest = schema.get("properties", {}), schema.get("additionalProperties", {})
+        properties, rest = schema.get("properties", {}), schema.get("additionalProperties")
         return {
-            name: without_nulls(value, properties.get(name, rest)) for name, value in tree.items() if value is not None
+            _text(name): normal(value, properties.get(name, rest or {}))
+            for name, value in tree.items()
+            if value is not None or (name not in properties and rest is None)
         }
     if isinstance(tree, list):
-        return [without_nulls(one, schema.get("items", {})) for one in tree]
-    return tree
+        return [normal(one, schema.get("items", {})) for one in tree]
+    if isinstance(tree, float) and tree.is_integer():
+        return int(tree)
+    return _text(tree) if isinstance(tree, str) else tree
+
+
+def _text(text: str) -> str:
+    """The text with U+FFFD for half a surrogate pair, which JSON can say and UTF-8 can't."""
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def with_defaults(tree: Any, schema: JSON) -> Any:

@@ -10,7 +10,7 @@ from grove.api.errors import Path, Problems
 from grove.api.fields import JSON, as_mapping
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.policy import Policy
-from grove.api.validation.naming import CLIQUES, GROUPS
+from grove.api.validation.places import CLIQUES, GROUPS
 
 GPU: Final = "nvidia.com/gpu"
 

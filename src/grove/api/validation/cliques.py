@@ -10,7 +10,7 @@ from grove.api.kinds.podclique import CliqueSpec
 from grove.api.kinds.podcliqueset import CliqueTemplate, PodCliqueSet
 from grove.api.kinds.scaling import AutoScalingConfig
 from grove.api.policy import Policy
-from grove.api.validation.naming import CLIQUES
+from grove.api.validation.places import CLIQUES
 
 SET_BY_GROVE: Final = ("topologySpreadConstraints", "nodeName")
 """Fields of pod specs that placement decides."""

@@ -10,7 +10,7 @@ from grove.api.kinds.operatorconfig import BACKENDS_BY_NAME, OperatorConfigurati
 from grove.api.kinds.processconfig import ClientConnection, LeaderElection
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.api.validation.queue import check_amounts
-from grove.api.validation.rollout import check_positive_duration
+from grove.api.validation.rollout import check_duration, check_positive_duration
 
 _ELECTION: Final = Path.parse("leaderElection")
 _PROFILES: Final = Path.parse("scheduler.profiles")
@@ -26,7 +26,8 @@ def check_operator(configuration: OperatorConfiguration) -> Problems:
     _check_pod_defaults(configuration.pod_defaults, problems)
     exempt = Path.parse("authorizer.exemptServiceAccountUserNames")
     for position, name in enumerate(configuration.authorizer.exempt_service_account_user_names):
-        if not name.startswith(_SERVICE_ACCOUNT) or name.count(":") != 3:
+        parts = name.removeprefix(_SERVICE_ACCOUNT).split(":")
+        if not name.startswith(_SERVICE_ACCOUNT) or len(parts) != 2 or not all(parts):
             problems.invalid(
                 exempt.index(position),
                 name,
@@ -50,10 +51,7 @@ def check_scheduler(configuration: SchedulerConfiguration) -> Problems:
     check_positive_duration(configuration.placement.search_budget, Path.parse("placement.searchBudget"), problems)
     check_positive_duration(configuration.starvation.after, Path.parse("starvation.after"), problems)
     check_positive_duration(configuration.binding.gang_bind_timeout, Path.parse("binding.gangBindTimeout"), problems)
-    delay = durations.parse(configuration.preemption.delay)
-    if delay < 0:
-        path = Path.parse("preemption.delay")
-        problems.invalid(path, configuration.preemption.delay, "must not be negative", "use 0s or more")
+    check_duration(configuration.preemption.delay, Path.parse("preemption.delay"), problems)
     return problems
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from grove.api import grammar
-from grove.api.errors import Path, Problems
+from grove.api.errors import Path, Problems, choices
 from grove.api.kinds.podcliqueset import PodCliqueSet, ScalingGroupConfig
 from grove.api.kinds.scaling import AutoScalingConfig
 from grove.api.validation.cliques import check_positive
-from grove.api.validation.naming import GROUPS
+from grove.api.validation.places import GROUPS
 
 
 def check(pcs: PodCliqueSet, problems: Problems) -> None:
     """Reports what is wrong with each scaling group, and cliques that are in two."""
-    known = [clique.name for clique in pcs.spec.template.cliques]
+    known = dict.fromkeys(clique.name for clique in pcs.spec.template.cliques)
     owner: dict[str, str] = {}
     for position, group in enumerate(pcs.spec.template.pod_clique_scaling_groups):
         path = GROUPS.index(position)
@@ -24,7 +26,7 @@ def check(pcs: PodCliqueSet, problems: Problems) -> None:
 
 
 def _check_members(
-    group: ScalingGroupConfig, known: list[str], owner: dict[str, str], path: Path, problems: Problems
+    group: ScalingGroupConfig, known: Collection[str], owner: dict[str, str], path: Path, problems: Problems
 ) -> None:
     if not group.clique_names:
         problems.required(path, "a scaling group needs at least one clique", "name the cliques that scale together")
@@ -34,7 +36,7 @@ def _check_members(
                 path.index(position),
                 name,
                 "unidentified PodClique names found",
-                f"name one of the cliques: {', '.join(known) or 'there are none'}",
+                f"name one of the cliques: {choices(known)}",
             )
         elif name in owner:
             problems.duplicate(

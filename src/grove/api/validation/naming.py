@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 from typing import Final
 
-import msgspec
-
-from grove.api import grammar, names
+from grove.api import grammar, labels, names
 from grove.api.errors import Path, Problems
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podcliqueset import CliqueTemplate, PodCliqueSet, ScalingGroupConfig
 from grove.api.policy import Policy
+from grove.api.validation import collisions
+from grove.api.validation.places import CLIQUES, GROUPS
 
-_TEMPLATE: Final = Path.parse("spec.template")
-CLIQUES: Final = _TEMPLATE.field("cliques")
-GROUPS: Final = _TEMPLATE.field("podCliqueScalingGroups")
 _NAME: Final = Path.parse("metadata.name")
 
 GENERATED_SUFFIX: Final = "xxxxx"
@@ -30,13 +26,29 @@ def check_metadata(metadata: ObjectMeta, problems: Problems) -> None:
         problems.required(_NAME, "name or generateName is required", "give the object a name")
     elif not grammar.is_subdomain(name):
         problems.invalid(
-            _NAME,
-            name,
+            place_of_name(metadata),
+            metadata.name or metadata.generate_name,
             "must be a DNS-1123 subdomain",
             "use lower case letters, digits, '-' and '.', beginning and ending with a letter or digit",
         )
+    if metadata.namespace and not grammar.is_dns_label(metadata.namespace):
+        problems.invalid(
+            Path.parse("metadata.namespace"),
+            metadata.namespace,
+            "must be a DNS-1123 label",
+            "use at most 63 lower case letters, digits and '-', as namespaces are called",
+        )
     grammar.check_labels(metadata.labels, Path.parse("metadata.labels"), problems)
     grammar.check_annotations(metadata.annotations, Path.parse("metadata.annotations"), problems)
+    for position, finalizer in enumerate(metadata.finalizers):
+        if not grammar.is_qualified_name(finalizer):
+            path = Path.parse("metadata.finalizers").index(position)
+            problems.invalid(path, finalizer, "is not the name of a finalizer", grammar.KEY_FORM)
+
+
+def place_of_name(metadata: ObjectMeta) -> Path:
+    """The field that the name comes from."""
+    return _NAME if metadata.name or not metadata.generate_name else Path.parse("metadata.generateName")
 
 
 def name_of(metadata: ObjectMeta) -> str:
@@ -51,16 +63,17 @@ def check(pcs: PodCliqueSet, policy: Policy, problems: Problems) -> None:
     template = pcs.spec.template
     set_name = name_of(pcs.metadata)
     check_metadata(pcs.metadata, problems)
+    place = place_of_name(pcs.metadata)
     if grammar.is_subdomain(set_name) and not grammar.is_dns_label(set_name):
         problems.invalid(
-            _NAME,
+            place,
             set_name,
             "cannot become a label value, the name of a Service and part of host names",
             "leave out dots, and use at most 63 characters",
         )
     elif set_name[:1].isdigit():
         problems.warn(
-            _NAME,
+            place,
             "begins with a digit: clusters before Kubernetes 1.35 refuse the Service of that name",
             "begin with a letter",
         )
@@ -69,7 +82,7 @@ def check(pcs: PodCliqueSet, policy: Policy, problems: Problems) -> None:
     for position, group in enumerate(template.pod_clique_scaling_groups):
         _check_part(group.name, GROUPS.index(position).field("name"), "PodCliqueScalingGroupConfig", problems)
     _check_unique(pcs, problems)
-    _check_collisions(pcs, problems)
+    collisions.check(pcs, problems)
     if policy.strict:
         _check_sum_of_lengths(pcs, problems)
     else:
@@ -94,14 +107,17 @@ def _check_part(name: str, path: Path, kind: str, problems: Problems) -> None:
 
 def _check_unique(pcs: PodCliqueSet, problems: Problems) -> None:
     template = pcs.spec.template
-    roles: set[str] = set()
+    roles: dict[str, str] = {}
     for position, clique in enumerate(template.cliques):
-        role = clique.spec.role_name
-        if role and role in roles:
-            problems.duplicate(
-                CLIQUES.index(position).field("spec", "roleName"), role, "give every clique its own role"
+        role, path = clique.spec.role_name, CLIQUES.index(position).field("spec", "roleName")
+        if not grammar.is_label_value(role):
+            problems.invalid(
+                path, role, f"becomes the label {labels.ROLE} of the pods", "use at most 63 letters, digits and '-'"
             )
-        roles.add(role)
+        # Two cliques of one name are reported by the schema; their roles are no second mistake.
+        if role and roles.get(role, clique.name) != clique.name:
+            problems.duplicate(path, role, "give every clique its own role")
+        roles.setdefault(role, clique.name)
     seen: set[str] = set()
     for position, group in enumerate(template.pod_clique_scaling_groups):
         if group.name and group.name in seen:
@@ -109,88 +125,6 @@ def _check_unique(pcs: PodCliqueSet, problems: Problems) -> None:
                 GROUPS.index(position).field("name"), group.name, "give every scaling group its own name"
             )
         seen.add(group.name)
-
-
-class _Pattern(msgspec.Struct, frozen=True):
-    """The form of a generated name behind `<set>-<replica>-`: fixed words, and `None` for any index."""
-
-    words: tuple[str | None, ...]
-    path: Path
-    what: str
-
-    def meets(self, other: _Pattern) -> bool:
-        """Whether for some indices both forms give the same name."""
-        return len(self.words) == len(other.words) and all(
-            _same(mine, theirs) for mine, theirs in zip(self.words, other.words, strict=True)
-        )
-
-
-def _same(mine: str | None, theirs: str | None) -> bool:
-    if mine is None and theirs is None:
-        return True
-    if mine is None or theirs is None:
-        word = mine if theirs is None else theirs
-        return word is not None and word.isdigit() and str(int(word)) == word
-    return mine == theirs
-
-
-def _check_collisions(pcs: PodCliqueSet, problems: Problems) -> None:
-    for patterns in (tuple(_clique_patterns(pcs)), tuple(_autoscaler_patterns(pcs)), tuple(_gang_patterns(pcs))):
-        for one, other in combinations(patterns, 2):
-            # Two of the same list with the same name are duplicates, which are reported as such.
-            if one.meets(other) and (one.words != other.words or one.path.steps[2] != other.path.steps[2]):
-                _report(one, other, problems)
-
-
-def _report(one: _Pattern, other: _Pattern, problems: Problems) -> None:
-    example = "-".join("0" if word is None else word for word in one.words)
-    problems.invalid(
-        other.path,
-        other.what,
-        f"would give the same generated name as {one.what} ({one.path}), as in <name>-0-{example}",
-        "rename one of them",
-    )
-
-
-def _words(name: str) -> tuple[str, ...]:
-    return tuple(name.split("-"))
-
-
-def _clique_patterns(pcs: PodCliqueSet) -> Iterator[_Pattern]:
-    """The names of PodCliques."""
-    template = pcs.spec.template
-    position_of = {clique.name: position for position, clique in enumerate(template.cliques)}
-    members = {name for group in template.pod_clique_scaling_groups for name in group.clique_names}
-    for position, clique in enumerate(template.cliques):
-        if clique.name not in members:
-            yield _Pattern(_words(clique.name), CLIQUES.index(position).field("name"), f"clique {clique.name}")
-    for group in template.pod_clique_scaling_groups:
-        for name in dict.fromkeys(group.clique_names):
-            if name in position_of:
-                path = CLIQUES.index(position_of[name]).field("name")
-                words = (*_words(group.name), None, *_words(name))
-                yield _Pattern(words, path, f"clique {name} in scaling group {group.name}")
-
-
-def _autoscaler_patterns(pcs: PodCliqueSet) -> Iterator[_Pattern]:
-    """The names of HorizontalPodAutoscalers: those of what they scale."""
-    template = pcs.spec.template
-    members = {name for group in template.pod_clique_scaling_groups for name in group.clique_names}
-    for position, clique in enumerate(template.cliques):
-        if clique.spec.auto_scaling_config is not None and clique.name not in members:
-            path = CLIQUES.index(position).field("name")
-            yield _Pattern(_words(clique.name), path, f"the autoscaler of clique {clique.name}")
-    for position, group in enumerate(template.pod_clique_scaling_groups):
-        if group.scale_config is not None:
-            path = GROUPS.index(position).field("name")
-            yield _Pattern(_words(group.name), path, f"the autoscaler of scaling group {group.name}")
-
-
-def _gang_patterns(pcs: PodCliqueSet) -> Iterator[_Pattern]:
-    """The names of scaled PodGangs."""
-    for position, group in enumerate(pcs.spec.template.pod_clique_scaling_groups):
-        path = GROUPS.index(position).field("name")
-        yield _Pattern((*_words(group.name), None), path, f"scaling group {group.name}")
 
 
 def _members(pcs: PodCliqueSet) -> Iterator[tuple[int, CliqueTemplate, int | None, ScalingGroupConfig | None]]:
@@ -219,13 +153,15 @@ def _check_sum_of_lengths(pcs: PodCliqueSet, problems: Problems) -> None:
         )
         remedy = f"save {total - names.UPSTREAM_LIMIT} characters, or use the lenient mode, which shortens names"
         problems.invalid(CLIQUES.index(position).field("name"), clique.name, detail, remedy)
-        problems.invalid(_NAME, set_name, detail, remedy)
+        problems.invalid(place_of_name(pcs.metadata), set_name, detail, remedy)
         if group is not None and group_position is not None:
             problems.invalid(GROUPS.index(group_position).field("name"), group.name, detail, remedy)
 
 
 def _warn_of_shortening(pcs: PodCliqueSet, problems: Problems) -> None:
     set_name = name_of(pcs.metadata)
+    if not grammar.is_dns_label(set_name):
+        return  # refused, so nothing is made of it
     last = max(pcs.spec.replicas - 1, 0)
     for position, clique, _, group in _members(pcs):
         if group is None:

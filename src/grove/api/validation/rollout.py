@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from grove.api import durations
 from grove.api.errors import Path, Problems
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.scaling import RollingUpdate
 from grove.api.validation.cliques import check_positive
-from grove.api.validation.naming import CLIQUES, GROUPS
+from grove.api.validation.places import CLIQUES, GROUPS
 
 STRATEGY = Path.parse("spec.updateStrategy.type")
 
@@ -72,12 +73,26 @@ def _check_settings(
         check_positive_duration(settings.progress_deadline, path.field("progressDeadline"), problems)
 
 
+_FORM: Final = "write it as in 30s, 15m or 4h"
+
+
 def check_positive_duration(text: str, path: Path, problems: Problems) -> None:
     """Reports a duration that is none, or not longer than nothing."""
+    value = _parsed(text, path, problems)
+    if value is not None and value <= 0:
+        problems.invalid(path, text, f"{path.steps[-1]} must be greater than 0", _FORM)
+
+
+def check_duration(text: str, path: Path, problems: Problems) -> None:
+    """Reports a duration that is none, or shorter than nothing."""
+    value = _parsed(text, path, problems)
+    if value is not None and value < 0:
+        problems.invalid(path, text, "must not be negative", "use 0s or more")
+
+
+def _parsed(text: str, path: Path, problems: Problems) -> int | None:
     try:
-        value = durations.parse(text)
+        return durations.parse(text)
     except durations.InvalidDuration as error:
-        problems.invalid(path, text, str(error), "write it as in 30s, 15m or 4h")
-        return
-    if value <= 0:
-        problems.invalid(path, text, f"{path.steps[-1]} must be greater than 0", "write it as in 30s, 15m or 4h")
+        problems.invalid(path, text, str(error), _FORM)
+        return None

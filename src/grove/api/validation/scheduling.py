@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from grove.api import grammar, labels
-from grove.api.errors import Path, Problems
+from grove.api.errors import Path, Problems, choices
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.topology import TopologyConstraint
 from grove.api.policy import Policy
-from grove.api.validation.naming import CLIQUES, GROUPS
+from grove.api.validation.places import CLIQUES, GROUPS
 
 _TEMPLATE: Final = Path.parse("spec.template")
 _SCHEDULER_NAME: Final = ("spec", "podSpec", "schedulerName")
@@ -152,16 +152,18 @@ def _check_volcano_queue(pcs: PodCliqueSet, problems: Problems) -> None:
 
 def _check_packing(pcs: PodCliqueSet, problems: Problems) -> None:
     config = pcs.spec.template.scheduling_policy_config
-    known = [clique.name for clique in pcs.spec.template.cliques]
+    known = dict.fromkeys(clique.name for clique in pcs.spec.template.cliques)
     for position, group in enumerate(config.network_pack_group_configs if config else ()):
         path = _TEMPLATE.field("schedulingPolicyConfig", "networkPackGroupConfigs").index(position).field("cliqueNames")
         if not group.clique_names:
             problems.required(path, "a pack group needs at least one clique", "name the cliques to place together")
+        seen: set[str] = set()
         for number, name in enumerate(group.clique_names):
             if name not in known:
-                problems.not_found(path.index(number), name, f"name one of the cliques: {', '.join(known)}")
-            elif name in group.clique_names[:number]:
+                problems.not_found(path.index(number), name, f"name one of the cliques: {choices(known)}")
+            elif name in seen:
                 problems.duplicate(path.index(number), name, "name each clique once")
+            seen.add(name)
 
 
 def _check_spread(pcs: PodCliqueSet, problems: Problems) -> None:

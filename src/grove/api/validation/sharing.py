@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
-from grove.api.errors import Path, Problems
+from grove.api import grammar
+from grove.api.errors import Path, Problems, choices
 from grove.api.fields import as_mapping
 from grove.api.kinds.podcliqueset import PodCliqueSet, ResourceClaimTemplateConfig
 from grove.api.kinds.scaling import ResourceSharing
-from grove.api.validation.naming import CLIQUES, GROUPS
+from grove.api.validation.places import CLIQUES, GROUPS
 
 _TEMPLATES: Final = Path.parse("spec.template.resourceClaimTemplates")
 _SHARING: Final = Path.parse("spec.template.resourceSharing")
@@ -19,8 +20,8 @@ def check(pcs: PodCliqueSet, problems: Problems) -> None:
     """Reports claims that could not be made or would reach nobody."""
     template = pcs.spec.template
     internal = {entry.name for entry in template.resource_claim_templates}
-    cliques = [clique.name for clique in template.cliques]
-    groups = [group.name for group in template.pod_clique_scaling_groups]
+    cliques = dict.fromkeys(clique.name for clique in template.cliques)
+    groups = dict.fromkeys(group.name for group in template.pod_clique_scaling_groups)
     _check_templates(template.resource_claim_templates, problems)
 
     _check_references(template.resource_sharing, internal, _SHARING, problems)
@@ -51,7 +52,7 @@ def check(pcs: PodCliqueSet, problems: Problems) -> None:
                     "name a clique of the group, or remove the filter",
                 )
             names = shared.filter.child_clique_names
-            _check_known(names, list(group.clique_names), where.field("childCliqueNames"), problems)
+            _check_known(names, dict.fromkeys(group.clique_names), where.field("childCliqueNames"), problems)
 
     for position, clique in enumerate(template.cliques):
         path = CLIQUES.index(position).field("resourceSharing")
@@ -86,7 +87,18 @@ def _check_references(entries: Sequence[ResourceSharing], internal: set[str], pa
             )
         elif entry.name in seen:
             problems.duplicate(where.field("name"), entry.name, "refer to each template once")
+        elif not grammar.is_dns_label(entry.name):
+            problems.invalid(
+                where.field("name"),
+                entry.name,
+                "becomes part of the name by which pods know the claim, which is a DNS-1123 label",
+                "use at most 63 lower case letters, digits and '-'",
+            )
         seen.add(entry.name)
+        if entry.namespace and not grammar.is_dns_label(entry.namespace):
+            problems.invalid(
+                where.field("namespace"), entry.namespace, "must be a DNS-1123 label", "name an existing namespace"
+            )
         if entry.namespace and entry.name in internal:
             problems.forbidden(
                 where.field("namespace"),
@@ -95,7 +107,7 @@ def _check_references(entries: Sequence[ResourceSharing], internal: set[str], pa
             )
 
 
-def _check_known(names: Sequence[str], known: Sequence[str], path: Path, problems: Problems) -> None:
+def _check_known(names: Sequence[str], known: Collection[str], path: Path, problems: Problems) -> None:
     for position, name in enumerate(names):
         if name not in known:
-            problems.not_found(path.index(position), name, f"name one of: {', '.join(known) or 'there are none'}")
+            problems.not_found(path.index(position), name, f"name one of: {choices(known)}")

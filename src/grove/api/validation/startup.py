@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from grove.api.errors import Path, Problems
+from grove.api.errors import Path, Problems, choices
 from grove.api.kinds.podcliqueset import EXPLICIT, CliqueTemplate, PodCliqueSet
-from grove.api.validation.naming import CLIQUES
+from grove.api.validation.places import CLIQUES
 
 _STARTS_AFTER: Final = ("spec", "startsAfter")
 
@@ -18,7 +18,7 @@ def check(pcs: PodCliqueSet, problems: Problems) -> None:
     if template.clique_startup_type != EXPLICIT:
         _warn_of_unread(pcs, problems)
         return
-    known = [clique.name for clique in template.cliques]
+    known = dict.fromkeys(clique.name for clique in template.cliques)
     for position, clique in enumerate(template.cliques):
         _check_clique(clique, known, CLIQUES.index(position).field(*_STARTS_AFTER), problems)
     graph = {clique.name: [name for name in clique.spec.starts_after if name in known] for clique in template.cliques}
@@ -42,7 +42,7 @@ def _warn_of_unread(pcs: PodCliqueSet, problems: Problems) -> None:
             )
 
 
-def _check_clique(clique: CliqueTemplate, known: Sequence[str], path: Path, problems: Problems) -> None:
+def _check_clique(clique: CliqueTemplate, known: Collection[str], path: Path, problems: Problems) -> None:
     seen: set[str] = set()
     for position, name in enumerate(clique.spec.starts_after):
         where = path.index(position)
@@ -55,7 +55,7 @@ def _check_clique(clique: CliqueTemplate, known: Sequence[str], path: Path, prob
                 where,
                 name,
                 "unknown clique names found, all clique dependencies must be defined as cliques",
-                f"name one of the cliques: {', '.join(known)}",
+                f"name one of the cliques: {choices(known)}",
             )
         if name in seen:
             problems.duplicate(where, name, "name each clique once")
@@ -67,6 +67,8 @@ def components(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
+    waiting: set[str] = set()
+    """What is on the stack."""
     found: list[list[str]] = []
     for start in graph:
         if start in order:
@@ -74,22 +76,26 @@ def components(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
         pending = [(start, iter(graph[start]))]
         order[start] = low[start] = len(order)
         stack.append(start)
+        waiting.add(start)
         while pending:
             node, successors = pending[-1]
             for successor in successors:
                 if successor not in order:
                     order[successor] = low[successor] = len(order)
                     stack.append(successor)
+                    waiting.add(successor)
                     pending.append((successor, iter(graph[successor])))
                     break
-                if successor in stack:
+                if successor in waiting:
                     low[node] = min(low[node], order[successor])
             else:
                 pending.pop()
                 if pending:
                     low[pending[-1][0]] = min(low[pending[-1][0]], low[node])
                 if low[node] == order[node]:
-                    position = stack.index(node)
-                    found.append(stack[position:])
-                    del stack[position:]
+                    component = [stack.pop()]
+                    while component[-1] != node:
+                        component.append(stack.pop())
+                    waiting.difference_update(component)
+                    found.append(component[::-1])
     return found

@@ -9,7 +9,7 @@ from grove.api.errors import Path, Problems
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.topology import TopologyConstraint
 from grove.api.policy import Policy
-from grove.api.validation.naming import CLIQUES, GROUPS
+from grove.api.validation.places import CLIQUES, GROUPS
 from grove.api.validation.scheduling import constraints_of
 
 _SET: Final = Path.parse("spec.template.topologyConstraint")
@@ -55,26 +55,40 @@ def check(pcs: PodCliqueSet, policy: Policy, problems: Problems) -> None:
 
 def _check_names(pcs: PodCliqueSet, problems: Problems) -> str | None:
     """The one topology that the constraints name; None where they do not."""
-    template = pcs.spec.template
     before = len(problems.errors)
-    set_name = template.topology_constraint.topology_name if template.topology_constraint else None
-    names: list[tuple[Path, str]] = []
+    in_force = names_in_force(pcs)
+    first = next((name for name in in_force.values() if name), None)
+    for path, constraint in constraints_of(pcs):
+        where = path.field("topologyName")
+        if not in_force[path]:
+            problems.required(
+                where,
+                "topologyName is required when topologyConstraint is set and cannot be inherited",
+                "name a ClusterTopologyBinding",
+            )
+        elif constraint.topology_name and constraint.topology_name != first:
+            problems.invalid(
+                where,
+                constraint.topology_name,
+                "all topologyConstraint.topologyName values within a PodCliqueSet must match in the current "
+                "implementation",
+                f"use {first} everywhere",
+            )
+    return first if len(problems.errors) == before else None
+
+
+def names_in_force(pcs: PodCliqueSet) -> dict[Path, str | None]:
+    """The topology of each constraint by its place: its own or an inherited one; None where it has neither."""
+    template = pcs.spec.template
+    found: dict[Path, str | None] = {}
 
     def resolve(constraint: TopologyConstraint | None, path: Path, inherited: str | None) -> str | None:
         if constraint is None:
             return inherited
-        name = constraint.topology_name or inherited
-        if name:
-            names.append((path.field("topologyName"), name))
-        else:
-            problems.required(
-                path.field("topologyName"),
-                "topologyName is required when topologyConstraint is set and cannot be inherited",
-                "name a ClusterTopologyBinding",
-            )
-        return name
+        found[path] = constraint.topology_name or inherited
+        return found[path]
 
-    resolve(template.topology_constraint, _SET, None)
+    set_name = resolve(template.topology_constraint, _SET, None)
     inherited: dict[str, str | None] = {}
     for position, group in enumerate(template.pod_clique_scaling_groups):
         name = resolve(group.topology_constraint, GROUPS.index(position).field("topologyConstraint"), set_name)
@@ -82,16 +96,7 @@ def _check_names(pcs: PodCliqueSet, problems: Problems) -> str | None:
     for position, clique in enumerate(template.cliques):
         path = CLIQUES.index(position).field("topologyConstraint")
         resolve(clique.topology_constraint, path, inherited.get(clique.name, set_name))
-    for path, name in names:
-        if name != names[0][1]:
-            problems.invalid(
-                path,
-                name,
-                "all topologyConstraint.topologyName values within a PodCliqueSet must match in the current "
-                "implementation",
-                f"use {names[0][1]} everywhere",
-            )
-    return names[0][1] if names and len(problems.errors) == before else None
+    return found
 
 
 def _check_domains(

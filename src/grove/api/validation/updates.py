@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from grove.api import codec, labels
-from grove.api.errors import Path, Problems
-from grove.api.fields import Struct, fields_of, is_struct
+from grove.api.errors import Path, Problems, choices
+from grove.api.fields import Struct, fields_of
 from grove.api.kinds.podcliqueset import ANY_ORDER, PodCliqueSet
 from grove.api.kinds.topology import TopologyConstraint
 from grove.api.policy import Policy
 from grove.api.validation import topology
-from grove.api.validation.naming import CLIQUES, GROUPS
-from grove.api.validation.scheduling import constraints_of, scheduler_of
+from grove.api.validation.places import CLIQUES, GROUPS
+from grove.api.validation.scheduling import scheduler_of
 
 _TEMPLATE: Final = Path.parse("spec.template")
 RECREATE: Final = "keep the old value; to change it, delete the PodCliqueSet and create it anew"
@@ -33,20 +35,29 @@ def check(pcs: PodCliqueSet, old: PodCliqueSet, policy: Policy, problems: Proble
         return
     _check_scheduler(pcs, old, policy, problems)
     template, stored = pcs.spec.template, old.spec.template
-    stored_cliques = {clique.name: clique for clique in stored.cliques}
-    stored_groups = {group.name: group for group in stored.pod_clique_scaling_groups}
-    constraints = [(_TEMPLATE, "PodCliqueSet", template.topology_constraint, stored.topology_constraint)]
+    stored_cliques = {clique.name: position for position, clique in enumerate(stored.cliques)}
+    stored_groups = {group.name: position for position, group in enumerate(stored.pod_clique_scaling_groups)}
+    constraints = [
+        _Change("PodCliqueSet", _TEMPLATE, _TEMPLATE, template.topology_constraint, stored.topology_constraint)
+    ]
     for position, clique in enumerate(template.cliques):
-        before, path = stored_cliques[clique.name], CLIQUES.index(position)
+        place = stored_cliques[clique.name]
+        before, path = stored.cliques[place], CLIQUES.index(position)
         _check_flagged(clique, before, path, problems)
         _check_flagged(clique.spec, before.spec, path.field("spec"), problems)
         _check_annotation(clique.annotations, before.annotations, path, problems)
-        constraints.append((path, "PodClique", clique.topology_constraint, before.topology_constraint))
+        constraints.append(
+            _Change("PodClique", path, CLIQUES.index(place), clique.topology_constraint, before.topology_constraint)
+        )
     for position, group in enumerate(template.pod_clique_scaling_groups):
-        earlier, path = stored_groups[group.name], GROUPS.index(position)
+        place = stored_groups[group.name]
+        earlier, path = stored.pod_clique_scaling_groups[place], GROUPS.index(position)
         _check_flagged(group, earlier, path, problems)
         _check_annotation(group.annotations, earlier.annotations, path, problems)
-        constraints.append((path, "PodCliqueScalingGroup", group.topology_constraint, earlier.topology_constraint))
+        what = "PodCliqueScalingGroup"
+        constraints.append(
+            _Change(what, path, GROUPS.index(place), group.topology_constraint, earlier.topology_constraint)
+        )
     _check_constraints(pcs, old, constraints, policy, problems)
 
 
@@ -90,9 +101,10 @@ def _check_composition(
     names: Sequence[str], stored: Sequence[str], path: Path, *, counts: str, added: str, problems: Problems
 ) -> bool:
     if len(names) != len(stored):
-        problems.invalid(path, sorted(names), counts, f"keep exactly these: {', '.join(stored) or 'none'}. {RECREATE}")
+        problems.invalid(path, sorted(names), counts, f"keep exactly these: {choices(stored)}. {RECREATE}")
         return False
-    new = [(position, name) for position, name in enumerate(names) if name not in stored]
+    known = set(stored)
+    new = [(position, name) for position, name in enumerate(names) if name not in known]
     for position, name in new:
         problems.invalid(path.index(position).field("name"), name, added.format(name), RECREATE)
     return not new
@@ -105,15 +117,7 @@ def _check_flagged(new: Struct, old: Struct, path: Path, problems: Problems) -> 
             continue
         value, before = getattr(new, info.name), getattr(old, info.name)
         if value != before:
-            problems.invalid(path.field(info.json_name), _readable(value), "field is immutable", _keep(before))
-
-
-def _readable(value: Any) -> Any:
-    if is_struct(type(value)):
-        return codec.encode(value)
-    if isinstance(value, tuple):
-        return [_readable(one) for one in value]
-    return value
+            problems.invalid(path.field(info.json_name), codec.readable(value), "field is immutable", _keep(before))
 
 
 def _keep(before: Any) -> str:
@@ -138,44 +142,52 @@ def _check_annotation(
         problems.invalid(path.field("annotations").key(key), value, "annotation is immutable", RECREATE)
 
 
+class _Change(msgspec.Struct, frozen=True):
+    """A constraint and what it was."""
+
+    what: str
+    owner: Path
+    old_owner: Path
+    new: TopologyConstraint | None
+    old: TopologyConstraint | None
+
+    @property
+    def path(self) -> Path:
+        return self.owner.field("topologyConstraint")
+
+    @property
+    def old_path(self) -> Path:
+        return self.old_owner.field("topologyConstraint")
+
+
 def _check_constraints(
-    pcs: PodCliqueSet,
-    old: PodCliqueSet,
-    constraints: Sequence[tuple[Path, str, TopologyConstraint | None, TopologyConstraint | None]],
-    policy: Policy,
-    problems: Problems,
+    pcs: PodCliqueSet, old: PodCliqueSet, changes: Sequence[_Change], policy: Policy, problems: Problems
 ) -> None:
-    repaired = _names_topology(pcs) and not _names_topology(old) and _uses_pack_domain(old)
+    names, old_names = topology.names_in_force(pcs), topology.names_in_force(old)
+    # Objects from before bindings had names state a packDomain that no topology explains: they may be put right.
+    # Lenient mode has turned the packDomain of the stored object into pack.required already.
+    legacy = {
+        change.path
+        for change in changes
+        if change.old is not None
+        and old_names[change.old_path] is None
+        and (change.old.pack_domain or not policy.strict)
+    }
     before = len(problems.errors)
-    for path, what, new, stored in constraints:
-        _check_constraint(path.field("topologyConstraint"), what, new, stored, repaired, problems)
-        if new is not None and new.pack_domain is not None:
-            where = path.field("topologyConstraint")
+    for change in changes:
+        _check_constraint(change, change.path in legacy, problems)
+        if change.new is not None and change.new.pack_domain is not None:
             problems.warn(
-                where.field("packDomain"),
-                f"{where}.packDomain is deprecated; use {where}.pack.required instead",
+                change.path.field("packDomain"),
+                f"{change.path}.packDomain is deprecated; use {change.path}.pack.required instead",
                 "write pack.required",
             )
-    if repaired and len(problems.errors) == before:
+    if any(names.get(path) for path in legacy) and len(problems.errors) == before:
         topology.check(pcs, policy, problems)
 
 
-def _names_topology(pcs: PodCliqueSet) -> bool:
-    return any(constraint.topology_name for _, constraint in constraints_of(pcs))
-
-
-def _uses_pack_domain(pcs: PodCliqueSet) -> bool:
-    return any(constraint.pack_domain for _, constraint in constraints_of(pcs))
-
-
-def _check_constraint(
-    path: Path,
-    what: str,
-    new: TopologyConstraint | None,
-    old: TopologyConstraint | None,
-    may_gain_name: bool,
-    problems: Problems,
-) -> None:
+def _check_constraint(change: _Change, may_gain_name: bool, problems: Problems) -> None:
+    what, path, new, old = change.what, change.path, change.new, change.old
     if new is None and old is None:
         return
     if old is None:
@@ -184,8 +196,7 @@ def _check_constraint(
     if new is None:
         problems.invalid(path, None, f"{what} topology constraint cannot be removed after creation", RECREATE)
         return
-    gained = may_gain_name and old.topology_name is None
-    if new.topology_name != old.topology_name and not gained:
+    if new.topology_name != old.topology_name and not may_gain_name:
         problems.invalid(
             path.field("topologyName"),
             new.topology_name,
