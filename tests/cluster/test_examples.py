@@ -76,7 +76,7 @@ def test_an_example_is_stored_as_it_was_stated_and_applied_again_changes_nothing
         assert "status" not in stored  # a controller's to write, also where an example shows one
         # Offline, the same is filled in as by the server, and nothing else.
         known = schema.of_kind(kind)
-        assert stored["spec"] == structural.with_defaults(structural.without_nulls(tree, known), known)["spec"]
+        assert stored["spec"] == structural.with_defaults(structural.normal(tree, known), known)["spec"]
 
     kubectl.run(*apply, stdin=text)
     second = [objects.get(kind, tree["metadata"]["name"]) for kind, tree in stated]

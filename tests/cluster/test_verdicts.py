@@ -117,7 +117,7 @@ STATUSES: dict[str, tuple[Any, list[Any]]] = {
 def allowed(kind: Kind, part: str, tree: JSON) -> bool:
     """Whether the spec or the status is allowed offline, as far as the schema goes."""
     known, problems = schema.of_kind(kind)["properties"][part], Problems()
-    tree = structural.with_defaults(structural.without_nulls(tree, known), known)
+    tree = structural.with_defaults(structural.normal(tree, known), known)
     structural.check(tree, known, Path(), problems)
     return not problems.errors
 
