@@ -23,8 +23,7 @@ from grove.api.kinds.podgangset import PodGangSet
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.api.policy import Policy, domains_of
-from grove.api.validation import binding, configuration, podcliqueset, podgangset, queue
-from grove.api.validation.naming import check_metadata
+from grove.api.validation import binding, configuration, metadata, podcliqueset, podgangset, queue
 
 OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -249,7 +248,7 @@ def _judge_podcliqueset(tree: JSON, policy: Policy, old: JSON | None, problems: 
 def _metadata_only(decoded: Any, _: Policy) -> Problems:
     """For kinds without a webhook: the operator writes them, and the schema says the rest."""
     problems = Problems()
-    check_metadata(decoded.metadata, problems)
+    metadata.check(decoded.metadata, problems)
     return problems
 
 

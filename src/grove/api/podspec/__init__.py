@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from grove.api import grammar
 from grove.api.errors import Path, Problems
 from grove.api.podspec import (
     affinity,
     claims,
     containers,
     gates,
-    names,
     network,
     operatingsystem,
     podresources,
@@ -70,9 +70,9 @@ def _check_own_fields(pod: Node) -> None:
     _check_priority(pod)
     pod.within("activeDeadlineSeconds", 1, LONGEST_DEADLINE)
     for key in NAMES:
-        pod.judge(key, names.subdomain)
+        pod.judge(key, grammar.subdomain)
     if pod.has("runtimeClassName"):
-        pod.need("runtimeClassName", "name the runtime class, or remove it", names.subdomain)
+        pod.need("runtimeClassName", "name the runtime class, or remove it", grammar.subdomain)
     if pod.text("nodeName") and pod.items("schedulingGates"):
         pod.problems.forbidden(
             pod.at("nodeName"), "cannot be set until all schedulingGates have been cleared", "remove nodeName"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api.podspec import names, selectors
+from grove.api import grammar
+from grove.api.podspec import selectors
 from grove.api.podspec.tree import Node, judge_always
 
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -98,7 +99,7 @@ def _check_field(requirement: Node) -> None:
     key = requirement.text("key")
     if key == NODE_NAME_FIELD:
         for where, value in requirement.texts("values"):
-            judge_always(where, value, names.subdomain, requirement.problems)
+            judge_always(where, value, grammar.subdomain, requirement.problems)
     elif key is not None:
         requirement.problems.invalid(
             requirement.at("key"), key, "not a valid field selector key", f"use {NODE_NAME_FIELD}"
@@ -118,6 +119,6 @@ def _check_pod_term(term: Node) -> None:
         if (selector := term.child(key)) is not None:
             selectors.check(selector)
     for where, namespace in term.texts("namespaces"):
-        judge_always(where, namespace, names.label, term.problems)
+        judge_always(where, namespace, grammar.label, term.problems)
     selectors.check_label_keys(term)
-    term.need("topologyKey", "name a node label, such as kubernetes.io/hostname", names.qualified, "can not be empty")
+    term.need("topologyKey", "name a node label, such as kubernetes.io/hostname", grammar.qualified, "can not be empty")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api.podspec import names
+from grove.api import grammar
 from grove.api.podspec.tree import Node, judge_always
 
 SOURCES: Final = ("resourceClaimName", "resourceClaimTemplateName")
@@ -15,7 +15,7 @@ def check(spec: Node) -> set[str]:
     known: set[str] = set()
     for claim in spec.each("resourceClaims"):
         name = claim.text("name")
-        if claim.need("name", "name the claim, so that containers can use it", names.label) and name in known:
+        if claim.need("name", "name the claim, so that containers can use it", grammar.label) and name in known:
             claim.problems.duplicate(claim.at("name"), name, "give every claim a name of its own")
         if name:
             known.add(name)
@@ -30,5 +30,5 @@ def check(spec: Node) -> set[str]:
         for key in given:
             value = claim.text(key)
             if value is not None:
-                judge_always(claim.at(key), value, names.subdomain, claim.problems)
+                judge_always(claim.at(key), value, grammar.subdomain, claim.problems)
     return known

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api.podspec import names, selectors
+from grove.api import grammar
+from grove.api.podspec import selectors
 from grove.api.podspec.tree import Node, quantity
 
 ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
@@ -53,8 +54,8 @@ def _check_claim(claim: Node) -> None:
         claim.problems.invalid(where, requests["storage"], "must be greater than zero", "use a size such as 10Gi")
     if (selector := claim.child("selector")) is not None:
         selectors.check(selector)
-    claim.judge("storageClassName", names.subdomain)
-    claim.judge("volumeAttributesClassName", names.subdomain)
+    claim.judge("storageClassName", grammar.subdomain)
+    claim.judge("volumeAttributesClassName", grammar.subdomain)
     claim.choose("volumeMode", VOLUME_MODES, may_be_empty=False)
     for key in ("dataSource", "dataSourceRef"):
         if (source := claim.child(key)) is not None:
@@ -72,4 +73,4 @@ def _check_data_source(source: Node) -> None:
             "must be 'PersistentVolumeClaim' when referencing the default apiGroup",
             "set apiGroup, such as snapshot.storage.k8s.io",
         )
-    source.judge("apiGroup", names.subdomain)
+    source.judge("apiGroup", grammar.subdomain)

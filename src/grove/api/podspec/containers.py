@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from grove.api.podspec import env, mounts, names, ports, probes, resources, restarts, security
+from grove.api import grammar
+from grove.api.podspec import env, mounts, ports, probes, resources, restarts, security
 from grove.api.podspec.tree import JSON, Node
 
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
@@ -50,7 +51,7 @@ def _check_names(containers: list[Node]) -> None:
     seen: set[str] = set()
     for container in containers:
         name = container.text("name")
-        if container.need("name", "name the container", names.label) and name in seen:
+        if container.need("name", "name the container", grammar.label) and name in seen:
             container.problems.duplicate(container.at("name"), name, "give every container a name of its own")
         if name:
             seen.add(name)

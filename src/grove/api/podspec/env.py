@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from grove.api import grammar
 from grove.api.errors import Path
-from grove.api.podspec import fieldrefs, files, names
+from grove.api.podspec import fieldrefs, files
 from grove.api.podspec.tree import JSON, Node, judge_always
 
 SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
@@ -18,7 +19,7 @@ def check(container: Node, volumes: Mapping[str, JSON]) -> None:
     first: dict[str, Path] = {}
     for variable in container.each("env"):
         name = variable.text("name")
-        variable.need("name", "name the variable", names.variable)
+        variable.need("name", "name the variable", grammar.variable)
         source = variable.child("valueFrom")
         if source is not None:
             _check_source(source, volumes, has_value=bool(variable.text("value")))
@@ -30,7 +31,7 @@ def check(container: Node, volumes: Mapping[str, JSON]) -> None:
         if name:
             first[name] = variable.path
     for source in container.each("envFrom"):
-        source.judge("prefix", names.variable)
+        source.judge("prefix", grammar.variable)
         given = [key for key in LISTS if source.has(key)]
         if len(given) != 1:
             source.problems.invalid(
@@ -39,7 +40,7 @@ def check(container: Node, volumes: Mapping[str, JSON]) -> None:
         for key in given:
             reference = source.child(key)
             if reference is not None:
-                reference.need("name", "name the object to read the variables from", names.name_prefix)
+                reference.need("name", "name the object to read the variables from", grammar.name_prefix)
 
 
 def _check_source(source: Node, volumes: Mapping[str, JSON], *, has_value: bool) -> None:
@@ -60,17 +61,17 @@ def _check_source(source: Node, volumes: Mapping[str, JSON], *, has_value: bool)
         if (reference := source.child(key)) is not None:
             name = reference.text("name")
             if name is not None:
-                judge_always(reference.at("name"), name, names.subdomain, reference.problems)
-            reference.need("key", "name the key that holds the value", names.config_key)
+                judge_always(reference.at("name"), name, grammar.subdomain, reference.problems)
+            reference.need("key", "name the key that holds the value", grammar.config_key)
     if (file := source.child("fileKeyRef")) is not None:
         _check_file(file, volumes)
 
 
 def _check_file(file: Node, volumes: Mapping[str, JSON]) -> None:
-    file.need("key", "name the key in the file", names.variable)
+    file.need("key", "name the key in the file", grammar.variable)
     file.need("path", "name the file in the volume", files.no_backsteps)
     name = file.text("volumeName")
-    if not file.need("volumeName", "name the volume that holds the file", names.label) or name is None:
+    if not file.need("volumeName", "name the volume that holds the file", grammar.label) or name is None:
         return
     if name not in volumes:
         file.problems.not_found(file.at("volumeName"), name, "name one of the pod's volumes")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api.podspec import names
+from grove.api import grammar
 from grove.api.podspec.tree import Node, judge_always, quantity
 from grove.api.quantities import NANO
 
@@ -49,7 +49,7 @@ def check_field(reference: Node, fields: tuple[str, ...]) -> None:
         else:
             # An annotation's key is compared without regard to case.
             key = key.lower() if map_name == "metadata.annotations" else key
-            judge_always(reference.at("fieldPath"), key, names.qualified, reference.problems)
+            judge_always(reference.at("fieldPath"), key, grammar.qualified, reference.problems)
     elif ("spec.nodeName" if field == "spec.host" else field) not in fields:
         reference.problems.unsupported(reference.at("fieldPath"), field, fields)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api.podspec.tree import Fault, Node
+from grove.api.grammar import Fault
+from grove.api.podspec.tree import Node
 
 MAX_MODE: Final = 0o777
 

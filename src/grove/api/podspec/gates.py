@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grove.api.podspec import names
+from grove.api import grammar
 from grove.api.podspec.tree import Node, judge_always
 
 
@@ -13,10 +13,10 @@ def check(spec: Node) -> None:
         name = gate.text("name")
         if name is None:
             continue
-        if judge_always(gate.at("name"), name, names.qualified, gate.problems) and name in seen:
+        if judge_always(gate.at("name"), name, grammar.qualified, gate.problems) and name in seen:
             gate.problems.duplicate(gate.at("name"), name, "name every gate once")
         seen.add(name)
     for gate in spec.each("readinessGates"):
         condition = gate.text("conditionType")
         if condition is not None:
-            judge_always(gate.at("conditionType"), condition, names.qualified, gate.problems)
+            judge_always(gate.at("conditionType"), condition, grammar.qualified, gate.problems)

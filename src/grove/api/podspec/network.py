@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 from typing import Final
 
-from grove.api.podspec import names
-from grove.api.podspec.tree import Fault, Node, judge_always
+from grove.api import grammar
+from grove.api.grammar import Fault
+from grove.api.podspec.tree import Node, judge_always
 
 DNS_POLICIES: Final = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 MAX_NAMESERVERS: Final = 3
@@ -17,8 +18,8 @@ HOSTNAME_LENGTH: Final = 64
 
 def check(spec: Node) -> None:
     """The names of a pod and how it resolves others."""
-    spec.judge("hostname", names.label)
-    spec.judge("subdomain", names.label)
+    spec.judge("hostname", grammar.label)
+    spec.judge("subdomain", grammar.label)
     _check_override(spec)
     spec.choose("dnsPolicy", DNS_POLICIES)
     _check_dns(spec)
@@ -27,7 +28,7 @@ def check(spec: Node) -> None:
         if found is not None:
             judge_always(alias.at("ip"), found, address, alias.problems)
         for where, hostname in alias.texts("hostnames"):
-            judge_always(where, hostname, names.subdomain, alias.problems)
+            judge_always(where, hostname, grammar.subdomain, alias.problems)
 
 
 def address(text: str) -> Fault | None:
@@ -55,7 +56,7 @@ def _check_override(spec: Node) -> None:
             spec.problems.forbidden(where, f"may not be specified when {key} is true", f"remove it, or {key}")
     if len(override) > HOSTNAME_LENGTH:
         spec.problems.invalid(where, override, f"must be no more than {HOSTNAME_LENGTH} characters", "shorten it")
-    judge_always(where, override, names.subdomain, spec.problems)
+    judge_always(where, override, grammar.subdomain, spec.problems)
 
 
 def _check_dns(spec: Node) -> None:
@@ -89,6 +90,6 @@ def _check_dns(spec: Node) -> None:
             "remove some",
         )
     for where, search in searches:
-        judge_always(where, search, names.search_domain, config.problems)
+        judge_always(where, search, grammar.search_domain, config.problems)
     for option in config.each("options"):
         option.need("name", "name the option, such as ndots", detail="must not be empty")

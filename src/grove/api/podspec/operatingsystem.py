@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from grove.api.podspec import names
-from grove.api.podspec.tree import Fault, Node
+from grove.api import grammar
+from grove.api.grammar import Fault
+from grove.api.podspec.tree import Node
 
 LINUX: Final = "linux"
 WINDOWS: Final = "windows"
@@ -93,7 +94,7 @@ def _forbid_linux_fields(spec: Node, containers: Sequence[Node]) -> None:
 
 def _check_options(options: Node) -> None:
     if options.has("gmsaCredentialSpecName"):
-        options.need("gmsaCredentialSpecName", "name the credential spec, or remove it", names.subdomain)
+        options.need("gmsaCredentialSpecName", "name the credential spec, or remove it", grammar.subdomain)
     credential = options.text("gmsaCredentialSpec")
     if options.has("gmsaCredentialSpec") and credential is not None and not 0 < len(credential) <= MAX_CREDENTIAL:
         options.problems.invalid(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from grove.api.podspec import names
+from grove.api import grammar
 from grove.api.podspec.tree import Node
 
 MAX_PORT: Final = 65535
@@ -17,7 +17,7 @@ def check(container: Node) -> None:
     seen: set[str] = set()
     for port in container.each("ports"):
         name = port.text("name")
-        if name and port.judge("name", names.port):
+        if name and port.judge("name", grammar.port):
             if name in seen:
                 port.problems.duplicate(port.at("name"), name, "give every port of a container a name of its own")
             seen.add(name)
@@ -64,7 +64,7 @@ def check_reference(node: Node, key: str) -> None:
     """A port by number or by name, as probes write it."""
     found = node.value.get(key)
     if isinstance(found, str):
-        fault = names.port(found)
+        fault = grammar.port(found)
         if fault is not None:
             node.problems.invalid(node.at(key), found, fault.detail, fault.remedy)
     elif found is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api.podspec import names, ports
+from grove.api import grammar
+from grove.api.podspec import ports
 from grove.api.podspec.tree import Node, judge_always
 
 DEFAULT_GRACE: Final = 30
@@ -78,7 +79,7 @@ def _check_action(handler: Node, actions: tuple[str, ...], grace: int) -> None:
             for header in action.each("httpHeaders"):
                 name = header.text("name")
                 if name is not None:
-                    judge_always(header.at("name"), name, names.header, header.problems)
+                    judge_always(header.at("name"), name, grammar.header, header.problems)
         case "tcpSocket" | "grpc":
             ports.check_reference(action, "port")
         case "sleep":

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, Final, TypeAlias
 
-from grove.api import quantities
+from grove.api import grammar, quantities
 from grove.api.errors import Path, Problems
-from grove.api.podspec import names
-from grove.api.podspec.tree import Fault, Node, judge, judge_always, nano, quantity
+from grove.api.grammar import Fault
+from grove.api.podspec.tree import Node, judge, judge_always, nano, quantity
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -37,7 +37,7 @@ def may_overcommit(name: str) -> bool:
 
 def container_name(name: str) -> Fault | None:
     """The name of a resource that a container may ask for."""
-    fault = names.qualified(name)
+    fault = grammar.qualified(name)
     if fault is not None:
         return fault
     if "/" not in name:
@@ -48,7 +48,7 @@ def container_name(name: str) -> Fault | None:
             f"use {', '.join(STANDARD)} or hugepages-<size>, or write the device's domain, as in nvidia.com/gpu",
         )
     # A quota counts the resource under this name.
-    if not is_native(name) and (not is_extended(name) or names.qualified(f"requests.{name}") is not None):
+    if not is_native(name) and (not is_extended(name) or grammar.qualified(f"requests.{name}") is not None):
         return Fault(
             "doesn't follow extended resource name standard",
             "use a shorter domain that does not start with 'requests.'",
@@ -58,7 +58,7 @@ def container_name(name: str) -> Fault | None:
 
 def pod_name(name: str) -> Fault | None:
     """The name of a resource that a pod may ask for as a whole."""
-    fault = names.qualified(name)
+    fault = grammar.qualified(name)
     if fault is not None:
         return fault
     if name in POD_LEVEL or name.startswith(HUGE_PAGES):
@@ -152,7 +152,7 @@ def _check_claims(resources: Node, claims: Collection[str]) -> None:
         if not claim.need("name", "name one of the pod's resourceClaims") or name is None or request is None:
             continue
         used = parts.setdefault(name, set())
-        judge(claim.at("request"), request, names.label, claim.problems)
+        judge(claim.at("request"), request, grammar.label, claim.problems)
         if name in whole or request in used or (not request and used):
             claim.problems.duplicate(claim.path, f"{name}/{request}".rstrip("/"), "use each claim or request once")
         if request:

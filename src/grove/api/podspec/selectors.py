@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api.podspec import names
+from grove.api import grammar
 from grove.api.podspec.tree import Node, judge_always
 
 SET_OPERATORS: Final = ("In", "NotIn")
@@ -15,9 +15,9 @@ def check_labels(node: Node, key: str) -> None:
     """A map of labels."""
     for name, value in node.mapping(key).items():
         where = node.at(key).key(name)
-        judge_always(where, name, names.qualified, node.problems)
+        judge_always(where, name, grammar.qualified, node.problems)
         if isinstance(value, str):
-            judge_always(where, value, names.label_value, node.problems)
+            judge_always(where, value, grammar.label_value, node.problems)
 
 
 def check(selector: Node) -> None:
@@ -57,12 +57,12 @@ def check_presence(requirement: Node) -> None:
 def check_key(requirement: Node) -> None:
     key = requirement.text("key")
     if key is not None:
-        judge_always(requirement.at("key"), key, names.qualified, requirement.problems)
+        judge_always(requirement.at("key"), key, grammar.qualified, requirement.problems)
 
 
 def check_values(requirement: Node) -> None:
     for where, value in requirement.texts("values"):
-        judge_always(where, value, names.label_value, requirement.problems)
+        judge_always(where, value, grammar.label_value, requirement.problems)
 
 
 def check_label_keys(term: Node) -> None:
@@ -77,7 +77,7 @@ def check_label_keys(term: Node) -> None:
             )
             continue
         for where, label in term.texts(key):
-            judge_always(where, label, names.qualified, term.problems)
+            judge_always(where, label, grammar.qualified, term.problems)
     mismatched = {label for _, label in term.texts("mismatchLabelKeys")}
     once, twice = _selected_keys(selector) if selector is not None else (set(), set())
     for where, label in term.texts("matchLabelKeys"):

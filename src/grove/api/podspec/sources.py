@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from grove.api.podspec import claimtemplates, files, names, projections, storage
+from grove.api import grammar
+from grove.api.podspec import claimtemplates, files, projections, storage
 from grove.api.podspec.tree import Node, quantity
 
 KINDS: Final = (
@@ -128,9 +129,9 @@ def _check_csi(source: Node) -> None:
         source.problems.invalid(
             source.at("driver"), driver, f"must be no more than {DRIVER_LENGTH} characters", "shorten it"
         )
-    source.judge("driver", names.caseless_subdomain)
+    source.judge("driver", grammar.caseless_subdomain)
     if (secret := source.child("nodePublishSecretRef")) is not None:
-        secret.need("name", "name the secret", names.subdomain)
+        secret.need("name", "name the secret", grammar.subdomain)
 
 
 _RULES: Final[dict[str, Callable[[Node], None]]] = {

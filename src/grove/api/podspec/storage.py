@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from grove.api.podspec import names
-from grove.api.podspec.tree import Fault, Node
+from grove.api import grammar
+from grove.api.grammar import Fault
+from grove.api.podspec.tree import Node
 
 _INITIATOR: Final = re.compile(
     r"iqn.*\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+|eui.[A-Za-z0-9]{16}|naa.[A-Za-z0-9]{32}", re.ASCII
@@ -90,8 +91,8 @@ def _check_quobyte(source: Node) -> None:
 
 
 def _check_storage_os(source: Node) -> None:
-    source.judge("volumeName", names.label)
-    source.judge("volumeNamespace", names.label)
+    source.judge("volumeName", grammar.label)
+    source.judge("volumeNamespace", grammar.label)
     _check_secret(source)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from grove.api.podspec import names
+from grove.api import grammar
 from grove.api.podspec.tree import Node
 
 EFFECTS: Final = ("NoExecute", "NoSchedule", "PreferNoSchedule")
@@ -19,7 +19,7 @@ def check(spec: Node) -> None:
     """The tolerations of a pod."""
     for toleration in spec.each("tolerations"):
         operator, key = toleration.text("operator"), toleration.text("key")
-        toleration.judge("key", names.qualified)
+        toleration.judge("key", grammar.qualified)
         if key == "" and operator not in ("Exists", None):
             toleration.problems.invalid(
                 toleration.at("operator"),
@@ -41,7 +41,7 @@ def check(spec: Node) -> None:
 def _check_value(toleration: Node, operator: str | None) -> None:
     value = toleration.text("value")
     if operator in EQUALITY:
-        toleration.judge("value", names.label_value)
+        toleration.judge("value", grammar.label_value)
     elif operator == "Exists":
         if value:
             toleration.problems.invalid(

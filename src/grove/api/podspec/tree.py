@@ -8,19 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from grove.api import quantities
 from grove.api.errors import Path, Problems
+from grove.api.grammar import Fault
 
 JSON: TypeAlias = dict[str, Any]
-
-
-class Fault(NamedTuple):
-    """What is wrong with a text, and what to do about it."""
-
-    detail: str
-    remedy: str
 
 
 TextRule: TypeAlias = Callable[[str], Fault | None]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from grove.api.podspec import names, sources
+from grove.api import grammar
+from grove.api.podspec import sources
 from grove.api.podspec.tree import JSON, Node
 
 
@@ -20,7 +21,7 @@ def check(spec: Node) -> None:
     seen: set[str] = set()
     for volume in spec.each("volumes"):
         name = volume.text("name")
-        if volume.need("name", "name the volume, so that containers can mount it", names.label) and name:
+        if volume.need("name", "name the volume, so that containers can mount it", grammar.label) and name:
             if name in seen:
                 volume.problems.duplicate(volume.at("name"), name, "give every volume a name of its own")
             seen.add(name)
