@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import yaml
-from tests.bench.figures import Figure, in_turns, report
 
 from grove.api import admission, codec, crds, hashes
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.policy import Policy
+from tests.bench.figures import Figure, in_turns, report
 
 EXAMPLE = Path(__file__).parents[2] / "examples/complete-inference-pipeline.yaml"
 ROUNDS, REPEATS = 15, 50

@@ -1,5 +1,7 @@
 """The clusters that tests run against: one per kind and run, a fresh namespace per test.
 
+A module whose tests need Grove's kinds says `pytestmark = pytest.mark.usefixtures("grove_crds")`.
+
 Component logs are written below build/cluster-logs, and removed when the run was green, so that even a killed run
 leaves them.
 """
@@ -11,12 +13,17 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from grove.api.crds import all_crds
 from grove.testing.binaries import BinaryError
+from grove.testing.components import CONTROLLER_MANAGER
 from grove.testing.controlplane import ControlPlane
 from grove.testing.kubectl import Kubectl
+from grove.testing.waiting import eventually
+from tests.cluster.objects import APPLY, CRDS, Objects
 
 LOGS = pytest.StashKey[list[Path]]()
 
@@ -59,6 +66,40 @@ def cluster(request: pytest.FixtureRequest, _interrupted_by_sigterm: None) -> It
         yield running
 
 
+@pytest.fixture(scope="session")
+def grove_crds(cluster: ControlPlane) -> None:
+    """Grove's kinds in the shared cluster: served, described in OpenAPI, and known to the garbage collector."""
+    crds = all_crds()
+    for crd in crds:
+        path = f"{CRDS}/{crd['metadata']['name']}"
+        status, answer = cluster.request("PATCH", f"{path}?fieldManager=grove-tests", crd, content_type=APPLY)
+        assert status in (200, 201), f"{path}: {status} {answer}"
+    eventually(
+        lambda: [problem for crd in crds if (problem := _not_served(cluster, crd))],
+        lambda problems: not problems,
+        timeout=30.0,
+        message="the CRDs are not served",
+    )
+    # Otherwise it would look for new kinds within 30 s, and until then let orphans of Grove's kinds live.
+    cluster.restart(CONTROLLER_MANAGER)
+
+
+def _not_served(cluster: ControlPlane, crd: dict[str, Any]) -> str:
+    """What is still missing until clients can use the kind; empty if nothing is."""
+    name = crd["metadata"]["name"]
+    conditions = cluster.request("GET", f"{CRDS}/{name}")[1].get("status", {}).get("conditions", [])
+    if not any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
+        return f"{name}: {conditions}"
+    plural, version = crd["spec"]["names"]["plural"], f"{crd['spec']['group']}/{crd['spec']['versions'][0]['name']}"
+    status, discovered = cluster.request("GET", f"/apis/{version}")
+    if status != 200 or plural not in {resource["name"] for resource in discovered["resources"]}:
+        return f"{name}: not in discovery"
+    status, openapi = cluster.request("GET", f"/openapi/v3/apis/{version}")  # kubectl explain and validate read it
+    if status != 200 or not any(path.endswith(f"/{plural}") for path in openapi["paths"]):
+        return f"{name}: not in OpenAPI"
+    return ""
+
+
 @pytest.fixture
 def namespace(cluster: ControlPlane, request: pytest.FixtureRequest) -> Iterator[str]:
     """A namespace of the test's own; its deletion is asked for afterwards, not waited for."""
@@ -72,3 +113,11 @@ def namespace(cluster: ControlPlane, request: pytest.FixtureRequest) -> Iterator
 def kubectl(cluster: ControlPlane, namespace: str) -> Kubectl:
     """kubectl as the administrator, in the test's namespace."""
     return cluster.kubectl(namespace)
+
+
+@pytest.fixture
+def objects(cluster: ControlPlane, grove_crds: None, namespace: str) -> Iterator[Objects]:
+    """Makes and finds objects of Grove's kinds; those that are in no namespace are deleted after the test."""
+    made = Objects(cluster, namespace)
+    yield made
+    made.close()

@@ -13,17 +13,17 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from grove.api import codec, defaults, embedded, rules, schema, structural
-from grove.api.errors import FieldError, Path, Problems, Reason, Warning
+from grove.api.errors import FieldError, FieldWarning, Path, Problems, Reason
 from grove.api.fields import JSON
 from grove.api.kinds import catalog
 from grove.api.kinds.catalog import Kind
 from grove.api.kinds.operatorconfig import OperatorConfiguration
 from grove.api.kinds.podcliqueset import PodCliqueSet
+from grove.api.kinds.podgangset import PodGangSet
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.api.policy import Policy, domains_of
-from grove.api.validation import binding, configuration, podcliqueset, podgangset, queue
-from grove.api.validation.naming import check_metadata
+from grove.api.validation import binding, configuration, metadata, podcliqueset, podgangset, queue
 
 OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -44,7 +44,7 @@ class Verdict(msgspec.Struct, frozen=True):
     admitted: JSON
     """The object as it would be stored; as it was given where it is refused."""
     errors: tuple[FieldError, ...] = ()
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[FieldWarning, ...] = ()
 
     @property
     def allowed(self) -> bool:
@@ -207,7 +207,7 @@ def _pass_over_unknown(problems: Problems) -> None:
     unknown = [error for error in problems.errors if error.reason is Reason.UNKNOWN_FIELD]
     problems.errors = [error for error in problems.errors if error.reason is not Reason.UNKNOWN_FIELD]
     problems.warnings += [
-        Warning(error.path, "is not a known key and has no effect", error.remedy) for error in unknown
+        FieldWarning(error.path, "is not a known key and has no effect", error.remedy) for error in unknown
     ]
 
 
@@ -220,16 +220,25 @@ def _undecodable(problems: Problems) -> bool:
 def _judge(kind: Kind, tree: JSON, policy: Policy, stored: JSON | None, problems: Problems) -> JSON:
     if kind is catalog.POD_CLIQUE_SET:
         return _judge_podcliqueset(tree, policy, stored, problems)
+    decoded = codec.decode(tree, kind.struct)
+    if isinstance(decoded, PodGangSet):
+        decoded = defaults.podgangset(decoded, policy, problems)
+        tree = _merged(tree, decoded)
     rules.check(tree, kind.struct, _ROOT, problems, is_update=stored is not None)
-    problems.extend(_VALIDATORS[kind.name, kind.group](codec.decode(tree, kind.struct), policy))
+    problems.extend(_VALIDATORS[kind.name, kind.group](decoded, policy))
     return tree
+
+
+def _merged(tree: JSON, decoded: PodCliqueSet | PodGangSet) -> JSON:
+    """The tree with the spec and metadata of what it was decoded to; the rest of it stays."""
+    encoded = codec.encode(decoded)
+    return {**tree, "spec": encoded["spec"], "metadata": {**tree["metadata"], **encoded["metadata"]}}
 
 
 def _judge_podcliqueset(tree: JSON, policy: Policy, old: JSON | None, problems: Problems) -> JSON:
     stored = defaults.podcliqueset(codec.decode(old, PodCliqueSet), policy, Problems()) if old is not None else None
     pcs = defaults.podcliqueset(codec.decode(tree, PodCliqueSet), policy, problems, stored)
-    encoded = codec.encode(pcs)
-    admitted = {**tree, "spec": encoded["spec"], "metadata": {**tree["metadata"], **encoded["metadata"]}}
+    admitted = _merged(tree, pcs)
     rules.check(admitted, PodCliqueSet, _ROOT, problems, is_update=stored is not None)
     judged = podcliqueset.create(pcs, policy) if stored is None else podcliqueset.update(pcs, stored, policy)
     problems.extend(judged)
@@ -239,7 +248,7 @@ def _judge_podcliqueset(tree: JSON, policy: Policy, old: JSON | None, problems: 
 def _metadata_only(decoded: Any, _: Policy) -> Problems:
     """For kinds without a webhook: the operator writes them, and the schema says the rest."""
     problems = Problems()
-    check_metadata(decoded.metadata, problems)
+    metadata.check(decoded.metadata, problems)
     return problems
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from grove.api.fields import JSON, Struct, fields_of
+from grove.api.fields import ABSENT, JSON, Struct, fields_of
 
 S = TypeVar("S", bound=Struct)
 
@@ -32,14 +32,14 @@ def readable(value: Any) -> Any:
 
 
 def encode(value: Struct) -> JSON:
-    """The tree of a struct: without what is absent (None, the empty list), with every number, also zero.
+    """The tree of a struct: without what is absent (None, empty lists and texts), with every number, also zero.
 
     Values that pass through (pod specs) are the very objects that were decoded, not copies.
     """
     tree: JSON = {}
     for info in fields_of(type(value)):
         one = getattr(value, info.name)
-        if one is None or one == ():
+        if one in ABSENT and not info.required:
             continue
         tree[info.json_name] = _plain(one)
     return tree

@@ -1,4 +1,4 @@
-"""What the defaulting webhook does to a PodCliqueSet: older spellings put right, what was left out filled in.
+"""What the defaulting webhooks do: older spellings put right, what was left out filled in.
 
 Pure and idempotent. On an update, what cannot change anyway (minAvailable, roleName) is taken from the stored object
 where the new one leaves it out: a manifest that never stated it may change replicas without an error.
@@ -6,28 +6,22 @@ where the new one leaves it out: a manifest that never stated it may change repl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from msgspec.structs import replace
 
-from grove.api import aliases, durations
+from grove.api import aliases, durations, poddefaults
 from grove.api.errors import Path, Problems
-from grove.api.fields import JSON, as_mapping
-from grove.api.kinds.operatorconfig import PodDefaults
 from grove.api.kinds.podclique import CliqueSpec
 from grove.api.kinds.podcliqueset import CliqueTemplate, HeadlessServiceConfig, PodCliqueSet, ScalingGroupConfig
+from grove.api.kinds.podgangset import PodGangSet
 from grove.api.kinds.scaling import AutoScalingConfig
 from grove.api.policy import Policy
 
 TERMINATION_DELAY: Final = 4 * durations.HOUR
-RESTART_POLICY: Final = "Always"
-GRACE_PERIOD_SECONDS: Final = 30
 NAMESPACE: Final = "default"
 
 _TEMPLATE: Final = Path.parse("spec.template")
-
-T = TypeVar("T", CliqueTemplate, ScalingGroupConfig)
 
 
 def podcliqueset(
@@ -38,7 +32,10 @@ def podcliqueset(
     template = pcs.spec.template
     stored = {clique.name: clique for clique in old.spec.template.cliques} if old else {}
     members = {name for group in template.pod_clique_scaling_groups for name in group.clique_names}
-    cliques = tuple(_clique(clique, stored.get(clique.name), policy.pod_defaults) for clique in template.cliques)
+    cliques = tuple(
+        _clique(clique, stored.get(clique.name), _TEMPLATE.field("cliques").index(position), policy, problems)
+        for position, clique in enumerate(template.cliques)
+    )
     groups = tuple(_group(group) for group in template.pod_clique_scaling_groups)
     if not policy.strict:
         cliques = tuple(
@@ -60,7 +57,20 @@ def podcliqueset(
     return replace(pcs, metadata=metadata, spec=replace(pcs.spec, template=template))
 
 
-def _clique(clique: CliqueTemplate, stored: CliqueTemplate | None, pod_defaults: PodDefaults) -> CliqueTemplate:
+def podgangset(gang_set: PodGangSet, policy: Policy, problems: Problems) -> PodGangSet:
+    """The PodGangSet with everything filled in."""
+    spec = gang_set.spec
+    path = Path.parse("spec.template.spec")
+    template = replace(spec.template, spec=poddefaults.filled(spec.template.spec, path, policy, problems))
+    minimum = spec.min_available
+    if minimum is None and spec.replicas > 0:
+        minimum = spec.replicas
+    return replace(gang_set, spec=replace(spec, template=template, min_available=minimum))
+
+
+def _clique(
+    clique: CliqueTemplate, stored: CliqueTemplate | None, path: Path, policy: Policy, problems: Problems
+) -> CliqueTemplate:
     spec = clique.spec
     replicas = spec.replicas or 1
     kept: CliqueSpec | None = stored.spec if stored else None
@@ -73,7 +83,7 @@ def _clique(clique: CliqueTemplate, stored: CliqueTemplate | None, pod_defaults:
         replicas=replicas,
         min_available=minimum,
         auto_scaling_config=_autoscaling(spec.auto_scaling_config, replicas),
-        pod_spec=_pod_spec(spec.pod_spec, pod_defaults),
+        pod_spec=poddefaults.filled(spec.pod_spec, path.field("spec", "podSpec"), policy, problems),
     )
     return replace(clique, spec=spec)
 
@@ -112,32 +122,3 @@ def _raised(config: AutoScalingConfig, least: int, path: Path, problems: Problem
         f"set minReplicas to {least} or more",
     )
     return replace(config, min_replicas=least)
-
-
-def _pod_spec(spec: JSON, pod_defaults: PodDefaults) -> JSON:
-    filled = dict(spec)
-    filled["restartPolicy"] = spec.get("restartPolicy") or RESTART_POLICY
-    if spec.get("terminationGracePeriodSeconds") is None:
-        filled["terminationGracePeriodSeconds"] = GRACE_PERIOD_SECONDS
-    containers = spec.get("containers")
-    if isinstance(containers, list) and (pod_defaults.requests or pod_defaults.port):
-        filled["containers"] = _containers(containers, pod_defaults)
-    return filled
-
-
-def _containers(containers: list[Any], pod_defaults: PodDefaults) -> list[Any]:
-    filled = []
-    for container in containers:
-        if pod_defaults.requests and isinstance(container, dict) and not _states_resources(container):
-            container = {**container, "resources": {"requests": dict(pod_defaults.requests)}}
-        filled.append(container)
-    port_stated = any(as_mapping(container).get("ports") for container in containers)
-    if pod_defaults.port and not port_stated and filled and isinstance(filled[0], dict):
-        port = {"name": pod_defaults.port_name or "grove", "containerPort": pod_defaults.port, "protocol": "TCP"}
-        filled[0] = {**filled[0], "ports": [port]}
-    return filled
-
-
-def _states_resources(container: Mapping[str, Any]) -> bool:
-    resources = as_mapping(container.get("resources"))
-    return any(resources.get(part) for part in ("requests", "limits", "claims"))

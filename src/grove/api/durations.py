@@ -24,8 +24,7 @@ _UNITS: Final = {
 }
 _PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
 _LARGEST: Final = 2**63 - 1
-_LONGEST: Final = 100
-"""No duration needs as many characters, and Python refuses to read numbers of thousands of digits."""
+_LONGEST_NUMBER: Final = len(str(_LARGEST))
 
 
 class InvalidDuration(ValueError):
@@ -33,9 +32,7 @@ class InvalidDuration(ValueError):
 
 
 def parse(text: str) -> int:
-    """The duration in nanoseconds; a fraction finer than that is cut, as Go does."""
-    if len(text) > _LONGEST:
-        raise _invalid(f"{text[:_LONGEST]}…")
+    """The duration in nanoseconds, to the last one what Go reads."""
     sign, rest = 1, text
     if rest[:1] in ("-", "+"):
         sign, rest = (-1 if rest[0] == "-" else 1), rest[1:]
@@ -46,11 +43,13 @@ def parse(text: str) -> int:
         match = _PART.match(rest, position)
         if match is None or not (match[1] or match[2]):
             raise _invalid(text)
+        count = match[1].lstrip("0")
+        if len(count) > _LONGEST_NUMBER:
+            raise _invalid(text)
         unit = _UNITS[match[3]]
-        fraction = match[2] or ""
-        total += int(match[1] or "0") * unit + int(fraction or "0") * unit // 10 ** len(fraction)
+        total += int(count or "0") * unit + _fraction(match[2] or "", unit)
         position = match.end()
-    if not rest or total > _LARGEST:
+    if not rest or total > (_LARGEST if sign > 0 else _LARGEST + 1):
         raise _invalid(text)
     return sign * total
 
@@ -70,6 +69,17 @@ def text(nanoseconds: int) -> str:
     if hours:
         return f"{sign}{hours}h{minutes}m{seconds}"
     return f"{sign}{minutes}m{seconds}" if minutes else f"{sign}{seconds}"
+
+
+def _fraction(digits: str, unit: int) -> int:
+    """The nanoseconds in the digits after the point: as many digits as Go's integers hold, and Go's rounding."""
+    value, scale = 0, 1.0
+    for digit in digits:
+        if value > _LARGEST // 10:
+            break
+        value = value * 10 + int(digit)
+        scale *= 10
+    return int(value * (unit / scale))
 
 
 def _decimal(value: int, unit: int) -> str:

@@ -2,7 +2,7 @@
 
     Problem                    something to say about a field
     ├── FieldError             refuses the object
-    └── Warning                admits it, but the user should know
+    └── FieldWarning                admits it, but the user should know
 
 Texts follow Kubernetes field errors (`<path>: Invalid value: <value>: <detail>`), so that what `grove validate`, the
 webhook and the API server print reads alike; the remedy is ours and always says what to do next.
@@ -109,7 +109,7 @@ class FieldError(msgspec.Struct, frozen=True):
         return ": ".join(parts)
 
 
-class Warning(msgspec.Struct, frozen=True):
+class FieldWarning(msgspec.Struct, frozen=True):
     """Something the user should know about an object that is admitted."""
 
     path: Path
@@ -127,7 +127,7 @@ class Problems:
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
-        self.warnings: list[Warning] = []
+        self.warnings: list[FieldWarning] = []
 
     def required(self, path: Path, detail: str, remedy: str) -> None:
         self.errors.append(FieldError(path, Reason.REQUIRED, detail, remedy))
@@ -156,7 +156,7 @@ class Problems:
         self.errors.append(FieldError(path, Reason.UNKNOWN_FIELD, "", remedy))
 
     def warn(self, path: Path, detail: str, remedy: str = "") -> None:
-        self.warnings.append(Warning(path, detail, remedy))
+        self.warnings.append(FieldWarning(path, detail, remedy))
 
     def extend(self, other: Problems) -> None:
         self.errors.extend(other.errors)

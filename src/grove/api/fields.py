@@ -19,6 +19,10 @@ JSON: TypeAlias = dict[str, Any]
 ListType: TypeAlias = Literal["atomic", "set", "map"]
 
 
+ABSENT: Final = (None, (), "")
+"""Values that stand for a field that is not there."""
+
+
 class Rule(msgspec.Struct, frozen=True):
     """A rule over a value: once in CEL for the API server, once in Python for everyone else, with one message."""
 
@@ -85,7 +89,7 @@ def fields_of(struct: type[msgspec.Struct]) -> tuple[FieldInfo, ...]:
     infos = []
     for info in msgspec.structs.fields(struct):
         bare, declared = unwrap(hints[info.name])
-        default = info.default if info.default not in (msgspec.NODEFAULT, (), None) else None
+        default = None if info.default in (msgspec.NODEFAULT, *ABSENT) else info.default
         required = info.required if declared.required is None else declared.required
         infos.append(FieldInfo(info.name, info.encode_name, bare, declared, default, required))
     return tuple(infos)

@@ -1,7 +1,7 @@
 """Kubernetes quantities (`500m`, `2Gi`, `1e3`) as exact integers.
 
-Counting in nano-units keeps every quantity that Kubernetes can store exact: it rounds anything finer up to the next
-nano-unit, and so does this. Floats never appear.
+Counting in nano-units keeps every quantity that Kubernetes can store exact: it rounds anything finer away from zero to
+the next nano-unit, and so does this. Floats never appear.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _QUANTITY: Final = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?"
     r"(?:(?P<suffix>Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?"
 )
-MAX_EXPONENT: Final = 64
-MAX_LENGTH: Final = 100
-"""No quantity needs as many characters, and Python refuses to read numbers of thousands of digits."""
-
 LARGEST: Final = (2**63 - 1) * NANO
-"""Kubernetes caps every quantity here."""
+"""Where counting ends. Kubernetes caps binary quantities here; of a greater decimal one it can compute little."""
+MAX_DIGITS: Final = 256
+# Beyond this, no digits bring a number back between one nano-unit and the largest quantity.
+_MAX_EXPONENT: Final = MAX_DIGITS + 64
+_MAX_EXPONENT_DIGITS: Final = 18
 
 
 class InvalidQuantity(ValueError):
@@ -33,19 +33,18 @@ def nano(text: str | int) -> int:
     """The quantity in billionths, rounded away from zero where it is finer than that."""
     if isinstance(text, int):
         return _capped(text * NANO)
-    if len(text) > MAX_LENGTH:
-        raise InvalidQuantity(f'"{text[:MAX_LENGTH]}…" is not a quantity: it has more than {MAX_LENGTH} characters')
     match = _QUANTITY.fullmatch(text)
+    # Kubernetes' parser takes a suffix without a number for zero; the schemas of its types refuse it.
     if match is None or not (match["whole"] or match["part"]):
         raise InvalidQuantity(
             f'"{text}" is not a quantity: write a number with an optional suffix, as in 500m, 2 or 4Gi'
         )
     whole, part = match["whole"] or "", match["part"] or ""
-    digits = int((whole + part) or "0")
+    if len(whole + part) > MAX_DIGITS or len(match["exponent"] or "") > _MAX_EXPONENT_DIGITS:
+        raise InvalidQuantity(f'"{text[:32]}…" is not a quantity: it has too many digits')
+    digits = int(whole + part)
     if match["exponent"] is not None:
-        exponent = int(match["exponent"])
-        if abs(exponent) > MAX_EXPONENT:
-            raise InvalidQuantity(f'"{text}" is not a quantity: its exponent is beyond ±{MAX_EXPONENT}')
+        exponent = max(-_MAX_EXPONENT, min(_MAX_EXPONENT, int(match["exponent"])))
         value = _scaled(digits, exponent - len(part), 1)
     elif match["suffix"] in _BINARY:
         value = _scaled(digits, -len(part), _BINARY[match["suffix"]])
@@ -55,13 +54,13 @@ def nano(text: str | int) -> int:
 
 
 def whole(text: str | int) -> int:
-    """The quantity in whole units, rounded up: bytes, devices, pods."""
-    return -(-nano(text) // NANO)
+    """The quantity in whole units, rounded away from zero: bytes, devices, pods."""
+    return _rounded(nano(text), NANO)
 
 
 def milli(text: str | int) -> int:
-    """The quantity in thousandths, rounded up: milli-CPU."""
-    return -(-nano(text) // 10**6)
+    """The quantity in thousandths, rounded away from zero: milli-CPU."""
+    return _rounded(nano(text), 10**6)
 
 
 def canonical(text: str | int) -> str:
@@ -78,6 +77,11 @@ def _scaled(digits: int, power: int, factor: int) -> int:
     numerator = digits * factor * NANO
     ten: int = 10 ** abs(power)
     return numerator * ten if power >= 0 else -(-numerator // ten)
+
+
+def _rounded(value: int, unit: int) -> int:
+    # Floor division rounds negative numbers away from zero already.
+    return -(-value // unit) if value > 0 else value // unit
 
 
 def _capped(value: int) -> int:

@@ -126,6 +126,8 @@ def controller_manager(files: Files, settings: Settings) -> list[str]:
         # Its limits are made for sharing an API server with thousands of kubelets.
         "--kube-api-qps=1000",
         "--kube-api-burst=1000",
+        # An autoscaler is first looked at after this time, not when it is created; 15 s is too long to wait in a test.
+        "--horizontal-pod-autoscaler-sync-period=1s",
     ]
 
 

@@ -1,9 +1,9 @@
 import json
 
 import yaml
-from tests.unit.cli.conftest import Run
 
 from grove.api import crds
+from tests.unit.cli.conftest import Run
 
 
 def test_all_crds_are_printed_as_yaml_documents(run: Run) -> None:

@@ -5,10 +5,10 @@ import sys
 
 import click
 import pytest
-from tests.unit.cli.conftest import ROOT, Run
 
 from grove import __version__
 from grove.cli import main
+from tests.unit.cli.conftest import ROOT, Run
 
 
 def test_the_version_is_printed(run: Run) -> None:

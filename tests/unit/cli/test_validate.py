@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from tests.unit.cli.conftest import Run
 
 GOOD = """\

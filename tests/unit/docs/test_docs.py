@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from tools.docs import generate
 
 from grove.cli import main
+from tools.docs import generate
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])

@@ -5,10 +5,10 @@ import io
 from pathlib import Path
 
 import pytest
-from tools.kubernetes import build
-from tools.kubernetes.build import COMMANDS, BuildError, Progress, Versions
 
 from grove.testing import binaries
+from tools.kubernetes import build
+from tools.kubernetes.build import COMMANDS, BuildError, Progress, Versions
 
 GO_MOD = """\
 module example

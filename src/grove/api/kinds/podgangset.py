@@ -6,10 +6,11 @@ exist and says near what they would like to be.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from grove.api.fields import JSON, Field, Int32, Int64, Struct
+from grove.api.fields import JSON, Field, Int32, Int64, Rule, Struct
 from grove.api.kinds.meta import Conditions, Counter, LastErrors, ObjectMeta
+from grove.api.kinds.podclique import SCALE_GUARD
 
 
 class PodTemplateMeta(Struct, frozen=True, kw_only=True):
@@ -43,6 +44,8 @@ class PodGangSetSpec(Struct, frozen=True, kw_only=True):
     ] = None
     template: Annotated[GangPodTemplate, Field("What each pod is.")]
     scheduling: Annotated[GangScheduling | None, Field("Where the pods may run.")] = None
+
+    RULES: ClassVar[tuple[Rule, ...]] = (SCALE_GUARD,)
 
 
 class PodGangSetStatus(Struct, frozen=True, kw_only=True):

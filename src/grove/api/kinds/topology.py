@@ -135,8 +135,8 @@ class ClusterTopologyBindingSpec(Struct, frozen=True, kw_only=True):
 class SchedulerTopologyStatus(Struct, frozen=True, kw_only=True):
     """How one scheduler's topology object compares with the levels."""
 
-    scheduler_name: Annotated[str, Field("Name of the scheduler backend.")]
-    topology_reference: Annotated[str, Field("Name of its topology object.")]
+    scheduler_name: Annotated[str, Field("Name of the scheduler backend.")] = ""
+    topology_reference: Annotated[str, Field("Name of its topology object.")] = ""
     in_sync: Annotated[bool, Field("Whether its levels equal those declared here.")]
     scheduler_backend_topology_observed_generation: Annotated[
         Int64 | None, Field("Generation of the backend's topology object that was compared.")

@@ -27,7 +27,7 @@ def check(pcs: PodCliqueSet, policy: Policy, problems: Problems) -> None:
                 "multi-node NVLink is not enabled in OperatorConfiguration",
                 f'remove the annotation, set it to "{labels.MNNVL_OPTED_OUT}", or enable network.autoMNNVLEnabled',
             )
-        elif not grammar.is_dns_label(value):
+        elif not grammar.is_label(value):
             problems.invalid(
                 path, value, "must be a DNS-1123 label", "use at most 63 lower case letters, digits and '-'"
             )

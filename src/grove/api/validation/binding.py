@@ -7,7 +7,7 @@ from typing import Final
 from grove.api.errors import Path, Problems
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.api.policy import Policy
-from grove.api.validation.naming import check_metadata
+from grove.api.validation import metadata
 
 _LEVELS: Final = Path.parse("spec.levels")
 _BINDINGS: Final = Path.parse("spec.schedulerTopologyBindings")
@@ -16,7 +16,7 @@ _BINDINGS: Final = Path.parse("spec.schedulerTopologyBindings")
 def check(binding: ClusterTopologyBinding, policy: Policy) -> Problems:
     """Everything wrong with a ClusterTopologyBinding."""
     problems = Problems()
-    check_metadata(binding.metadata, problems)
+    metadata.check(binding.metadata, problems)
     for attribute in ("domain", "key"):
         seen: set[str] = set()
         for position, level in enumerate(binding.spec.levels):

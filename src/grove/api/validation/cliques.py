@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api import grammar
+from grove.api import podspec
 from grove.api.errors import Path, Problems
 from grove.api.kinds.podclique import CliqueSpec
 from grove.api.kinds.podcliqueset import CliqueTemplate, PodCliqueSet
 from grove.api.kinds.scaling import AutoScalingConfig
 from grove.api.policy import Policy
+from grove.api.validation import metadata
 from grove.api.validation.places import CLIQUES
 
 SET_BY_GROVE: Final = ("topologySpreadConstraints", "nodeName")
@@ -24,9 +25,10 @@ def check(pcs: PodCliqueSet, policy: Policy, problems: Problems, *, is_update: b
         problems.required(CLIQUES, "at least one PodClique must be defined", "add a clique")
     for position, clique in enumerate(template.cliques):
         path = CLIQUES.index(position)
-        grammar.check_labels(clique.labels, path.field("labels"), problems)
-        grammar.check_annotations(clique.annotations, path.field("annotations"), problems)
+        metadata.check_labels(clique.labels, path.field("labels"), problems)
+        metadata.check_annotations(clique.annotations, path.field("annotations"), problems)
         _check_counts(clique.spec, path.field("spec"), problems)
+        podspec.check(clique.spec.pod_spec, path.field("spec", "podSpec"), problems)
         _check_clique_autoscaling(clique, clique.name in members, path.field("spec"), policy, problems)
         if not is_update:
             _check_left_to_grove(clique.spec, path.field("spec", "podSpec"), problems)

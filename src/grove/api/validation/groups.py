@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from grove.api import grammar
 from grove.api.errors import Path, Problems, choices
 from grove.api.kinds.podcliqueset import PodCliqueSet, ScalingGroupConfig
 from grove.api.kinds.scaling import AutoScalingConfig
+from grove.api.validation import metadata
 from grove.api.validation.cliques import check_positive
 from grove.api.validation.places import GROUPS
 
@@ -18,7 +18,7 @@ def check(pcs: PodCliqueSet, problems: Problems) -> None:
     owner: dict[str, str] = {}
     for position, group in enumerate(pcs.spec.template.pod_clique_scaling_groups):
         path = GROUPS.index(position)
-        grammar.check_annotations(group.annotations, path.field("annotations"), problems)
+        metadata.check_annotations(group.annotations, path.field("annotations"), problems)
         _check_members(group, known, owner, path.field("cliqueNames"), problems)
         _check_counts(group, path, problems)
         if group.scale_config is not None:

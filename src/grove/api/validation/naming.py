@@ -3,68 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from grove.api import grammar, labels, names
 from grove.api.errors import Path, Problems
-from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podcliqueset import CliqueTemplate, PodCliqueSet, ScalingGroupConfig
 from grove.api.policy import Policy
-from grove.api.validation import collisions
+from grove.api.validation import collisions, metadata
 from grove.api.validation.places import CLIQUES, GROUPS
-
-_NAME: Final = Path.parse("metadata.name")
-
-GENERATED_SUFFIX: Final = "xxxxx"
-"""Stands for the five characters that the API server appends to generateName."""
-
-
-def check_metadata(metadata: ObjectMeta, problems: Problems) -> None:
-    """Reports metadata that no object may have."""
-    name = name_of(metadata)
-    if not name:
-        problems.required(_NAME, "name or generateName is required", "give the object a name")
-    elif not grammar.is_subdomain(name):
-        problems.invalid(
-            place_of_name(metadata),
-            metadata.name or metadata.generate_name,
-            "must be a DNS-1123 subdomain",
-            "use lower case letters, digits, '-' and '.', beginning and ending with a letter or digit",
-        )
-    if metadata.namespace and not grammar.is_dns_label(metadata.namespace):
-        problems.invalid(
-            Path.parse("metadata.namespace"),
-            metadata.namespace,
-            "must be a DNS-1123 label",
-            "use at most 63 lower case letters, digits and '-', as namespaces are called",
-        )
-    grammar.check_labels(metadata.labels, Path.parse("metadata.labels"), problems)
-    grammar.check_annotations(metadata.annotations, Path.parse("metadata.annotations"), problems)
-    for position, finalizer in enumerate(metadata.finalizers):
-        if not grammar.is_qualified_name(finalizer):
-            path = Path.parse("metadata.finalizers").index(position)
-            problems.invalid(path, finalizer, "is not the name of a finalizer", grammar.KEY_FORM)
-
-
-def place_of_name(metadata: ObjectMeta) -> Path:
-    """The field that the name comes from."""
-    return _NAME if metadata.name or not metadata.generate_name else Path.parse("metadata.generateName")
-
-
-def name_of(metadata: ObjectMeta) -> str:
-    """The name that the object has or will have."""
-    if metadata.name or not metadata.generate_name:
-        return metadata.name
-    return metadata.generate_name + GENERATED_SUFFIX
 
 
 def check(pcs: PodCliqueSet, policy: Policy, problems: Problems) -> None:
     """Reports names that are malformed, too long or in conflict."""
     template = pcs.spec.template
-    set_name = name_of(pcs.metadata)
-    check_metadata(pcs.metadata, problems)
-    place = place_of_name(pcs.metadata)
-    if grammar.is_subdomain(set_name) and not grammar.is_dns_label(set_name):
+    set_name = metadata.name_of(pcs.metadata)
+    metadata.check(pcs.metadata, problems)
+    place = metadata.place_of_name(pcs.metadata)
+    if grammar.is_subdomain(set_name) and not grammar.is_label(set_name):
         problems.invalid(
             place,
             set_name,
@@ -99,7 +53,7 @@ def _check_part(name: str, path: Path, kind: str, problems: Problems) -> None:
             f"invalid {kind} name, must be a valid DNS subdomain",
             "use lower case letters, digits and '-', beginning and ending with a letter or digit",
         )
-    elif not grammar.is_dns_label(name):
+    elif not grammar.is_label(name):
         problems.invalid(
             path, name, "becomes part of the host names of pods", "leave out dots, and use at most 63 characters"
         )
@@ -140,7 +94,7 @@ def _members(pcs: PodCliqueSet) -> Iterator[tuple[int, CliqueTemplate, int | Non
 
 
 def _check_sum_of_lengths(pcs: PodCliqueSet, problems: Problems) -> None:
-    set_name = name_of(pcs.metadata)
+    set_name = metadata.name_of(pcs.metadata)
     for position, clique, group_position, group in _members(pcs):
         total = len(set_name) + len(clique.name) + (len(group.name) if group else 0)
         if total <= names.UPSTREAM_LIMIT:
@@ -153,14 +107,14 @@ def _check_sum_of_lengths(pcs: PodCliqueSet, problems: Problems) -> None:
         )
         remedy = f"save {total - names.UPSTREAM_LIMIT} characters, or use the lenient mode, which shortens names"
         problems.invalid(CLIQUES.index(position).field("name"), clique.name, detail, remedy)
-        problems.invalid(place_of_name(pcs.metadata), set_name, detail, remedy)
+        problems.invalid(metadata.place_of_name(pcs.metadata), set_name, detail, remedy)
         if group is not None and group_position is not None:
             problems.invalid(GROUPS.index(group_position).field("name"), group.name, detail, remedy)
 
 
 def _warn_of_shortening(pcs: PodCliqueSet, problems: Problems) -> None:
-    set_name = name_of(pcs.metadata)
-    if not grammar.is_dns_label(set_name):
+    set_name = metadata.name_of(pcs.metadata)
+    if not grammar.is_label(set_name):
         return  # refused, so nothing is made of it
     last = max(pcs.spec.replicas - 1, 0)
     for position, clique, _, group in _members(pcs):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api import grammar
+from grove.api import grammar, podspec
 from grove.api.errors import Path, Problems
 from grove.api.fields import as_mapping
 from grove.api.kinds.podgangset import AffinityClique, PodGangSet
-from grove.api.validation.naming import check_metadata
+from grove.api.validation import metadata
 
 _SPEC: Final = Path.parse("spec")
 _TERMS: Final = _SPEC.field("topology", "preferredDuringSchedulingIgnoredDuringExecution")
@@ -18,19 +18,13 @@ def check(gang_set: PodGangSet) -> Problems:
     """Everything wrong with a PodGangSet."""
     problems = Problems()
     spec = gang_set.spec
-    check_metadata(gang_set.metadata, problems)
+    metadata.check(gang_set.metadata, problems)
     template = spec.template
     if template.metadata is not None:
         path = _SPEC.field("template", "metadata")
-        grammar.check_labels(template.metadata.labels, path.field("labels"), problems)
-        grammar.check_annotations(template.metadata.annotations, path.field("annotations"), problems)
-    if spec.min_available is not None and spec.min_available > spec.replicas > 0:
-        problems.invalid(
-            _SPEC.field("minAvailable"),
-            spec.min_available,
-            "minAvailable must not be greater than replicas",
-            f"lower minAvailable to {spec.replicas}, or raise replicas to {spec.min_available}",
-        )
+        metadata.check_labels(template.metadata.labels, path.field("labels"), problems)
+        metadata.check_annotations(template.metadata.annotations, path.field("annotations"), problems)
+    podspec.check(template.spec, _SPEC.field("template", "spec"), problems)
     if spec.replicas == 0:
         problems.warn(_SPEC.field("replicas"), "is 0: nothing will run", "set replicas to 1 or more")
     return problems
@@ -39,7 +33,7 @@ def check(gang_set: PodGangSet) -> Problems:
 def check_clique(clique: AffinityClique) -> Problems:
     """Everything wrong with a PodClique of that API."""
     problems = Problems()
-    check_metadata(clique.metadata, problems)
+    metadata.check(clique.metadata, problems)
     selector = clique.spec.selector
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
         problems.required(
@@ -52,7 +46,7 @@ def check_clique(clique: AffinityClique) -> Problems:
         if isinstance(weight, int) and not 1 <= weight <= 100:
             problems.invalid(path.field("weight"), weight, "must be in the range 1-100", "use 1 to 100")
         key = as_mapping(term.get("podAffinityTerm")).get("topologyKey")
-        if not isinstance(key, str) or not grammar.is_qualified_name(key):
+        if not isinstance(key, str) or not grammar.is_qualified(key):
             where = path.field("podAffinityTerm", "topologyKey")
             problems.invalid(where, key, "is not a label key", "name a label of the nodes")
     if not terms:

@@ -8,7 +8,7 @@ from typing import Final
 from grove.api import grammar, quantities
 from grove.api.errors import Path, Problems
 from grove.api.kinds.queue import Queue
-from grove.api.validation.naming import check_metadata
+from grove.api.validation import metadata
 
 _SPEC: Final = Path.parse("spec")
 
@@ -16,7 +16,7 @@ _SPEC: Final = Path.parse("spec")
 def check(queue: Queue) -> Problems:
     """Everything wrong with a Queue on its own; the tree is the scheduler's business."""
     problems = Problems()
-    check_metadata(queue.metadata, problems)
+    metadata.check(queue.metadata, problems)
     parent = queue.spec.parent
     if parent is not None and not grammar.is_subdomain(parent):
         problems.invalid(_SPEC.field("parent"), parent, "cannot be the name of a queue", "name another Queue")
@@ -37,7 +37,7 @@ def check_amounts(amounts: Mapping[str, str | int] | None, path: Path, problems:
     """The amounts in nano-units; reports those that are none."""
     parsed: dict[str, int] = {}
     for resource, amount in (amounts or {}).items():
-        if not grammar.is_qualified_name(resource):
+        if not grammar.is_qualified(resource):
             problems.invalid(
                 path.key(resource), resource, "is not the name of a resource", "as in cpu or nvidia.com/gpu"
             )

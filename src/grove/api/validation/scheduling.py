@@ -172,7 +172,7 @@ def _check_spread(pcs: PodCliqueSet, problems: Problems) -> None:
         skew, key = constraint.get("maxSkew"), constraint.get("topologyKey")
         if isinstance(skew, int) and skew <= 0:
             problems.invalid(path.field("maxSkew"), skew, "must be greater than zero", "use 1 or more")
-        if not isinstance(key, str) or not grammar.is_qualified_name(key):
+        if not isinstance(key, str) or not grammar.is_qualified(key):
             problems.invalid(path.field("topologyKey"), key, "is not a label key", "name a label of the nodes")
         elif key in _COMMON_MISSPELLINGS:
             problems.warn(

@@ -87,7 +87,7 @@ def _check_references(entries: Sequence[ResourceSharing], internal: set[str], pa
             )
         elif entry.name in seen:
             problems.duplicate(where.field("name"), entry.name, "refer to each template once")
-        elif not grammar.is_dns_label(entry.name):
+        elif not grammar.is_label(entry.name):
             problems.invalid(
                 where.field("name"),
                 entry.name,
@@ -95,7 +95,7 @@ def _check_references(entries: Sequence[ResourceSharing], internal: set[str], pa
                 "use at most 63 lower case letters, digits and '-'",
             )
         seen.add(entry.name)
-        if entry.namespace and not grammar.is_dns_label(entry.namespace):
+        if entry.namespace and not grammar.is_label(entry.namespace):
             problems.invalid(
                 where.field("namespace"), entry.namespace, "must be a DNS-1123 label", "name an existing namespace"
             )
