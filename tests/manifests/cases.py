@@ -4,8 +4,8 @@ Each file of this folder but `bases.yaml` is a list of cases:
 
     - title: A sentence that says the rule, of its own in the whole table
       base: minimal                                   # a manifest of bases.yaml …
-      set: {"spec.template.cliques[0].spec.replicas": -1}   # … changed: fields are created where they are missing
-      remove: [spec.template.cliques[0].spec.minAvailable]
+      set: {"cliques[0].spec.replicas": -1}           # … changed: fields are created where they are missing
+      remove: ["cliques[0].spec.minAvailable"]
       manifest: {…}                                   # or, instead of base, set and remove, the manifest itself
       old: {set: {…}, remove: [...]}                  # the object is a change of this one, made from the same base
       mode: strict                                    # lenient where left out
@@ -16,7 +16,8 @@ Each file of this folder but `bases.yaml` is a list of cases:
       warnings: [spec.replicas]                       # the fields that are warned of, exactly
       judged_by: webhook                              # the CRD alone says the opposite; schema: it says the same
 
-`judged_by` may be left out: schema for what is accepted, webhook for what is refused. In paths, `[key]` is a key of a
+A path may begin with `template`, `cliques` or `groups` for `spec.template`, `spec.template.cliques` and
+`spec.template.podCliqueScalingGroups`. `judged_by` may be left out: schema for what is accepted, webhook for what is refused. In paths, `[key]` is a key of a
 map. Reasons are those of Kubernetes without their `FieldValue`.
 """
 
@@ -42,6 +43,12 @@ BASES: Final = "bases"
 JSON = dict[str, Any]
 Judge = Literal["schema", "webhook"]
 
+_SHORT: Final = {
+    "template": "spec.template",
+    "cliques": "spec.template.cliques",
+    "groups": "spec.template.podCliqueScalingGroups",
+}
+_FIRST: Final = re.compile(r"^[^.\[]+")
 _STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[([^\]]*)\]")
 
 
@@ -155,8 +162,10 @@ def _case(file: str, written: _Written, bases: Mapping[str, JSON]) -> Case:
         mode=written.mode,
         configuration=configuration,
         topologies=written.topologies,
-        errors=() if written.expect == "accepted" else written.expect,
-        warnings=written.warnings,
+        errors=()
+        if written.expect == "accepted"
+        else tuple(msgspec.structs.replace(one, path=full(one.path)) for one in written.expect),
+        warnings=tuple(map(full, written.warnings)),
         judged_by=written.judged_by or ("schema" if accepted else "webhook"),
     )
 
@@ -177,10 +186,15 @@ def derived(base: JSON, changes: Mapping[str, Any], removed: Iterable[str]) -> J
     return tree
 
 
+def full(path: str) -> str:
+    """The path with its beginning written out."""
+    return _FIRST.sub(lambda match: _SHORT.get(match[0], match[0]), path)
+
+
 def steps(path: str) -> list[str | int]:
     """The steps of a path as text: `a.b[0][some.key]`."""
     found: list[str | int] = []
-    for field, bracket in _STEP.findall(path):
+    for field, bracket in _STEP.findall(full(path)):
         found.append(field or (int(bracket) if bracket.isdigit() else bracket))
     return found
 
