@@ -17,8 +17,8 @@ Each file of this folder but `bases.yaml` is a list of cases:
       judged_by: webhook                              # the CRD alone says the opposite; schema: it says the same
 
 A path may begin with `template`, `cliques` or `groups` for `spec.template`, `spec.template.cliques` and
-`spec.template.podCliqueScalingGroups`. `judged_by` may be left out: schema for what is accepted, webhook for what is refused. In paths, `[key]` is a key of a
-map. Reasons are those of Kubernetes without their `FieldValue`.
+`spec.template.podCliqueScalingGroups`; `[key]` is a key of a map. Reasons are those of Kubernetes without their
+`FieldValue`. `judged_by` may be left out: schema for what is accepted, webhook for what is refused.
 """
 
 from __future__ import annotations
@@ -109,6 +109,11 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def accepted(self) -> bool:
         return not self.errors
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether the operator has settings of its own in this case."""
+        return len(self.configuration) > 2
 
     @property
     def id(self) -> str:
