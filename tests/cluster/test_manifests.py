@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("grove_crds")
 
 DRY_RUN = "dryRun=All&fieldValidation=Strict"
 # The decoder names fields only in the message, and the check of formats does so too.
-IN_MESSAGE = re.compile(r'unknown field "([^"]+)"|with format int\d\d in ([^\s,\]]+)')
+IN_MESSAGE = re.compile(r'unknown field "([^"]+)"|with format int\d\d in (\S+?)[\],]*(?:\s|$)')
 
 
 def kind_of(case: Case) -> Kind | None:
