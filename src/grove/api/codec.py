@@ -34,12 +34,13 @@ def readable(value: Any) -> Any:
 def encode(value: Struct) -> JSON:
     """The tree of a struct: without what is absent (None, empty lists and texts), with every number, also zero.
 
+    An empty text or list where the default is another one is no absence: left out it would be read as the default.
     Values that pass through (pod specs) are the very objects that were decoded, not copies.
     """
     tree: JSON = {}
     for info in fields_of(type(value)):
         one = getattr(value, info.name)
-        if one in ABSENT and not info.required:
+        if one is None or (one in ABSENT and info.default is None and not info.required):
             continue
         tree[info.json_name] = _plain(one)
     return tree
