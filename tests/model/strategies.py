@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import typing
 from collections.abc import Sequence
 from typing import Any, Final, Literal
@@ -276,6 +277,7 @@ texts = st.one_of(
 scalars = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.sampled_from([2**31, -(2**63), 2**70, 0, -1, 2.0]), texts
 )
+plain = st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.text(max_size=5))
 trees = st.recursive(
     scalars,
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
@@ -327,17 +329,17 @@ def _like(value: Any) -> st.SearchStrategy[Any]:
     return texts if isinstance(value, str) else trees
 
 
+@functools.cache
 def structs(struct: type[Struct]) -> st.SearchStrategy[JSON]:
     """Trees of a struct with any of its declared fields, whatever their values mean."""
+    fields = [
+        (info.json_name, info.required or info.json_name in ("apiVersion", "kind"), _values(info.type, info.declared))
+        for info in fields_of(struct)
+    ]
 
     @st.composite
     def tree(draw: st.DrawFn) -> JSON:
-        made = {}
-        for info in fields_of(struct):
-            needed = info.required or info.json_name in ("apiVersion", "kind")
-            if needed or draw(chance(1, 3)):
-                made[info.json_name] = draw(_values(info.type, info.declared))
-        return made
+        return {name: draw(value) for name, needed, value in fields if needed or draw(chance(1, 3))}
 
     return tree()
 
@@ -351,7 +353,7 @@ def _values(bare: Any, declared: Field) -> st.SearchStrategy[Any]:
     if origin is tuple:
         return st.lists(_values(*unwrap(arguments[0])), max_size=2)
     if origin is dict:
-        return st.dictionaries(words, scalars if arguments[1] is Any else _values(*unwrap(arguments[1])), max_size=2)
+        return st.dictionaries(words, plain if arguments[1] is Any else _values(*unwrap(arguments[1])), max_size=2)
     simple: dict[Any, st.SearchStrategy[Any]] = {
         str: st.text(max_size=5),
         int: st.integers(-(2**31), 2**31 - 1),
