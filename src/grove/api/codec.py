@@ -39,7 +39,7 @@ def encode(value: Struct) -> JSON:
     tree: JSON = {}
     for info in fields_of(type(value)):
         one = getattr(value, info.name)
-        if one in ABSENT and not info.required:
+        if one is None or (one in ABSENT and info.default is None and not info.required):
             continue
         tree[info.json_name] = _plain(one)
     return tree
