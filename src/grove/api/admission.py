@@ -7,7 +7,7 @@ of the schema, the validating webhook. A later step is skipped when an earlier o
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -66,11 +66,19 @@ def review(document: JSON, policy: Policy, old: JSON | None = None) -> Verdict:
         return Verdict(kind, document, tuple(problems.errors), tuple(problems.warnings))
     judged = Problems()
     admitted = _judge(kind, tree, policy, stored, judged)
-    found = {error.path for error in problems.errors}
-    errors = (*problems.errors, *(error for error in judged.errors if error.path not in found))
+    errors = (*problems.errors, *_not_said_yet(judged.errors, problems.errors))
     if "status" in document:
         admitted = {**admitted, "status": document["status"]}
     return Verdict(kind, document if errors else admitted, errors, (*problems.warnings, *judged.warnings))
+
+
+def _not_said_yet(errors: Iterable[FieldError], said: Iterable[FieldError]) -> Iterator[FieldError]:
+    """Errors about other places than those of which the schema complains, or whose entry is there twice."""
+    places = {error.path for error in said}
+    twice = {error.path for error in said if error.reason is Reason.DUPLICATE}
+    for error in errors:
+        if error.path not in places and not (error.reason is Reason.DUPLICATE and twice & set(error.path.parents())):
+            yield error
 
 
 def _is_too_deep(document: JSON) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from grove.api import durations, policy
+from grove.api import durations, grammar, policy
 from grove.api.errors import Path, Problems
 from grove.api.kinds.operatorconfig import BACKENDS_BY_NAME, OperatorConfiguration, PodDefaults, Schedulers
 from grove.api.kinds.processconfig import ClientConnection, LeaderElection
@@ -115,5 +115,8 @@ def _check_profiles(schedulers: Schedulers, problems: Problems) -> None:
 
 def _check_pod_defaults(defaults: PodDefaults, problems: Problems) -> None:
     check_amounts(defaults.requests, Path.parse("podDefaults.requests"), problems)
+    fault = grammar.port(defaults.port_name) if defaults.port_name is not None else None
+    if fault is not None:
+        problems.invalid(Path.parse("podDefaults.portName"), defaults.port_name, fault.detail, fault.remedy)
     if defaults.port_name is not None and defaults.port is None:
         problems.required(Path.parse("podDefaults.port"), "portName needs a port", "set port, or remove portName")

@@ -7,6 +7,7 @@ from typing import Final
 
 from grove.api import grammar, labels
 from grove.api.errors import Path, Problems, choices
+from grove.api.fields import JSON
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.topology import TopologyConstraint
 from grove.api.policy import Policy
@@ -180,7 +181,23 @@ def _check_spread(pcs: PodCliqueSet, problems: Problems) -> None:
                 f"{key} is not a label that Kubernetes or clouds put on nodes",
                 f"use {_COMMON_MISSPELLINGS[key]}, unless your nodes have this label",
             )
+        _check_min_domains(constraint, path.field("minDomains"), problems)
         if constraint.get("labelSelector"):
             problems.warn(
                 path.field("labelSelector"), "is not read: the replicas of the set are spread", "remove labelSelector"
             )
+
+
+def _check_min_domains(constraint: JSON, path: Path, problems: Problems) -> None:
+    least = constraint.get("minDomains")
+    if least is None:
+        return
+    if isinstance(least, int) and least <= 0:
+        problems.invalid(path, least, "must be greater than zero", "use 1 or more")
+    if constraint.get("whenUnsatisfiable") != "DoNotSchedule":
+        problems.invalid(
+            path,
+            least,
+            "can only be used with whenUnsatisfiable DoNotSchedule",
+            "remove minDomains, or set whenUnsatisfiable to DoNotSchedule",
+        )
