@@ -31,7 +31,13 @@ def kind_of(case: Case) -> Kind | None:
     return kind if kind is not None and kind.served else None
 
 
-SERVED = [case for case in cases() if kind_of(case) is not None]
+def can_be_stored(case: Case) -> bool:
+    """Whether the object that the case changes can be made: one from before the rule on packDomain can't any more.
+    Of those `test_cel_rules.py` makes one, in a cluster of its own."""
+    return "packDomain" not in str(case.old)
+
+
+SERVED = [case for case in cases() if kind_of(case) is not None and can_be_stored(case)]
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in SERVED])
@@ -64,8 +70,6 @@ def _stored(cluster: ControlPlane, case: Case) -> Iterator[str]:
         return
     collection = _collection(case, case.old)
     status, answer = cluster.request("POST", collection, case.old)
-    if status != http.HTTPStatus.CREATED and "packDomain is deprecated" in str(answer):
-        pytest.skip("an object from before the rule can't be created any more")
     assert status == http.HTTPStatus.CREATED, answer
     try:
         yield answer["metadata"]["resourceVersion"]

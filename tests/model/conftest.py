@@ -3,6 +3,6 @@
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "grove", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+    "grove", derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("grove")

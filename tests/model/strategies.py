@@ -87,6 +87,9 @@ def podcliquesets(draw: st.DrawFn) -> JSON:
     _start(draw, template)
     _place(draw, template, owner)
     _share(draw, template)
+    if draw(chance(1, 4)):
+        spelling = draw(st.sampled_from(["networkPackGroups", "networkPackGroupConfigs"]))
+        template["schedulingPolicyConfig"] = {spelling: [{"cliqueNames": clique_names}]}
     if draw(chance()):
         template["terminationDelay"] = draw(durations)
     if draw(chance()):

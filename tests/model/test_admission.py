@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -59,6 +60,16 @@ def test_a_manifest_may_be_applied_again_over_what_it_became(tree: JSON) -> None
 
 
 @given(podcliquesets())
+def test_what_was_admitted_has_one_spelling_and_needs_no_correction(tree: JSON) -> None:
+    admitted = admission.review(tree, POLICY).admitted
+    text = json.dumps(admitted)
+    assert [alias for alias in ("startupType", "networkPackGroups", "packDomain") if f'"{alias}"' in text] == []
+    problems = Problems()
+    defaults.podcliqueset(decoded(admitted), POLICY, problems)
+    assert problems.warnings == []
+
+
+@given(podcliquesets())
 def test_what_was_admitted_passes_the_schema_without_further_defaults(tree: JSON) -> None:
     admitted = admission.review(tree, POLICY).admitted
     problems = Problems()
@@ -89,7 +100,7 @@ def test_defaults_of_the_schema_are_filled_in_once(tree: Any) -> None:
     assert repr(structural.with_defaults(once, SCHEMA)) == repr(once)
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(mutated(podcliquesets()), st.one_of(st.none(), mutated(podcliquesets())), st.sampled_from(["lenient", "strict"]))
 def test_no_podcliqueset_is_too_broken_to_be_judged(tree: JSON, old: JSON | None, mode: Any) -> None:
     policy = Policy(mode=mode, topologies=POLICY.topologies, mnnvl_enabled=True)

@@ -147,3 +147,38 @@ def test_a_changed_clique_changes_the_hash_of_the_set(tree: JSON, data: st.DataO
     changed = copy.deepcopy(tree)
     changed["spec"]["template"]["cliques"][position]["spec"]["podSpec"]["containers"][0]["image"] = "other:v9"
     assert generation_hash(changed) != generation_hash(tree)
+
+
+CHANGES: list[tuple[str, Any]] = [
+    ("a label", lambda clique: clique.setdefault("labels", {}).update(new="value")),
+    ("a label without a value", lambda clique: clique.setdefault("labels", {}).update(new="")),
+    ("an annotation", lambda clique: clique.setdefault("annotations", {}).update(new="value")),
+    ("a label with the name of a default", lambda clique: clique.setdefault("labels", {}).update(protocol="TCP")),
+    ("the image", lambda clique: clique["spec"]["podSpec"]["containers"][0].update(image="other:v9")),
+    ("the command", lambda clique: clique["spec"]["podSpec"]["containers"][0].update(command=["run", ""])),
+    ("a flag that is off", lambda clique: clique["spec"]["podSpec"].update(enableServiceLinks=False)),
+    ("a number that is zero", lambda clique: clique["spec"]["podSpec"].update(securityContext={"runAsUser": 0})),
+    (
+        "a volume",
+        lambda clique: clique["spec"]["podSpec"].setdefault("volumes", []).append({"name": "v", "emptyDir": {}}),
+    ),
+    ("the grace period", lambda clique: clique["spec"]["podSpec"].update(terminationGracePeriodSeconds=31)),
+    ("a node selector", lambda clique: clique["spec"]["podSpec"].setdefault("nodeSelector", {}).update(pool="")),
+    (
+        "an affinity to all pods",
+        lambda clique: clique["spec"]["podSpec"].update(
+            affinity={
+                "podAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": [{"labelSelector": {}, "topologyKey": "zone"}]
+                }
+            }
+        ),
+    ),
+]
+
+
+@given(podcliquesets(), st.sampled_from(CHANGES), st.data())
+def test_every_change_of_pods_counts(tree: JSON, change: tuple[str, Any], data: st.DataObject) -> None:
+    changed = copy.deepcopy(tree)
+    change[1](data.draw(st.sampled_from(changed["spec"]["template"]["cliques"])))
+    assert generation_hash(changed) != generation_hash(tree), change[0]

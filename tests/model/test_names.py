@@ -77,6 +77,13 @@ def test_the_api_server_names_pods_wherever_it_keeps_the_dash(pcs: str, replica:
     assert names.pod_generate_name(name) == (f"{name}-" if len(name) <= 57 else None)
 
 
+@given(parts, st.integers(0, 9), parts, st.integers(0, 999))
+def test_peers_can_compose_the_host_name_up_to_a_thousand_pods(pcs: str, replica: int, clique: str, pod: int) -> None:
+    """Programs address each other as $GROVE_PCLQ_NAME-<index>: what is added may never change what stands before."""
+    name = names.standalone_clique(pcs, replica, clique)
+    assert names.hostname(name, pod) == f"{name}-{pod}"
+
+
 @given(podcliquesets())
 def test_no_two_things_of_a_set_have_one_name(tree: JSON) -> None:
     verdict = admission.review(tree, POLICY)
@@ -95,7 +102,7 @@ def test_no_two_things_of_an_accepted_set_have_one_name(tree: JSON) -> None:
 
 
 def _check_distinct(pcs: PodCliqueSet) -> None:
-    for kind in (_cliques, _gangs, _autoscalers, _claims):
+    for kind in (_cliques, _hosts, _gangs, _autoscalers, _claims):
         assert [name for name, count in Counter(kind(pcs)).items() if count > 1] == []
 
 
@@ -120,6 +127,11 @@ def _cliques(pcs: PodCliqueSet) -> Iterator[str]:
             yield names.standalone_clique(name, replica, clique)
     for replica, group, copy, clique in _copies(pcs):
         yield names.member_clique(name, replica, group, copy, clique)
+
+
+def _hosts(pcs: PodCliqueSet) -> Iterator[str]:
+    for name in _cliques(pcs):
+        yield from (names.hostname(name, index) for index in (0, 1, 10))
 
 
 def _gangs(pcs: PodCliqueSet) -> Iterator[str]:

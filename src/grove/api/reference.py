@@ -130,9 +130,9 @@ def markdown() -> str:
         _INTRODUCTION,
         "",
     ]
-    lines += [f"- [{kind.name}](#{_anchor(kind)}) `{kind.api_version}`" for kind in catalog.KINDS]
+    lines += [f"- [{kind.name}](#{anchor(kind)}) `{kind.api_version}`" for kind in catalog.KINDS]
     for kind in catalog.KINDS:
-        lines += ["", f'<a id="{_anchor(kind)}"></a>', f"## {kind.name} (`{kind.api_version}`)", ""]
+        lines += ["", f'<a id="{anchor(kind)}"></a>', f"## {kind.name} (`{kind.api_version}`)", ""]
         lines += [schema.documentation(kind.struct), ""]
         lines += [_served_text(kind), "", "| Field | Type | | Meaning |", "|---|---|---|---|"]
         lines += [
@@ -141,7 +141,8 @@ def markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _anchor(kind: Kind) -> str:
+def anchor(kind: Kind) -> str:
+    """The anchor of a kind on the reference page."""
     return kind.crd_name.replace(".", "-") if kind.served else kind.name.lower()
 
 

@@ -20,7 +20,7 @@ from grove.api.fields import JSON
 
 STDIN: Final = "-"
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
-MAX_NODES: Final = 1_000_000
+MAX_NODES: Final = 250_000
 """Beyond it a document is refused: aliases of aliases can make a small file endless."""
 
 _MERGE: Final = "tag:yaml.org,2002:merge"
