@@ -64,9 +64,11 @@ def _check_unique(pcs: PodCliqueSet, problems: Problems) -> None:
     roles: dict[str, str] = {}
     for position, clique in enumerate(template.cliques):
         role, path = clique.spec.role_name, CLIQUES.index(position).field("spec", "roleName")
-        if not grammar.is_label_value(role):
-            problems.invalid(
-                path, role, f"becomes the label {labels.ROLE} of the pods", "use at most 63 letters, digits and '-'"
+        if role != clique.name and not grammar.is_label_value(role):
+            problems.warn(
+                path,
+                f"is no label value, so the label {labels.ROLE} is left off the pods",
+                "use at most 63 letters, digits and '-'",
             )
         # Two cliques of one name are reported by the schema; their roles are no second mistake.
         if role and roles.get(role, clique.name) != clique.name:
