@@ -16,7 +16,7 @@ import socket
 import ssl
 import struct
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -112,8 +112,9 @@ class FaultProxy:
         self._site: web.TCPSite | None = None
 
     async def __aenter__(self) -> Self:
-        connector = aiohttp.TCPConnector(ssl=self._verify, limit=0, force_close=True)
+        connector = aiohttp.TCPConnector(ssl=self._verify, limit=0)
         self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False)
+        self._session._retry_connection = False  # it passes on what it is given, once
         # A handler ends with its connection: nothing that a test has left keeps the end waiting.
         self._runner = web.AppRunner(_application(self._handle), handler_cancellation=True, shutdown_timeout=0.0)
         await self._runner.setup()
@@ -126,6 +127,7 @@ class FaultProxy:
         self.reset_all()
         await self._runner.cleanup()
         await self._session.close()
+        await asyncio.sleep(0)  # what was aborted ends with the next turn of the loop
 
     @property
     def url(self) -> str:
@@ -186,7 +188,10 @@ class FaultProxy:
         self._forwarded.append(seen)
         headers = [(name, value) for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP]
         url = f"{self._upstream}{request.rel_url}"
-        async with self._session.request(request.method, url, data=body or None, headers=headers) as answer:
+        async with (
+            self._session.request(request.method, url, data=body or None, headers=headers) as answer,
+            _aborting(answer),
+        ):
             match fault:
                 case ResetAfter():
                     await answer.read()
@@ -226,6 +231,16 @@ class FaultProxy:
                     injection.times -= 1
                 return injection.fault
         return None
+
+
+@contextlib.asynccontextmanager
+async def _aborting(answer: aiohttp.ClientResponse) -> AsyncIterator[None]:
+    """Ends the connection of an answer of which not everything was read, without waiting for the other side."""
+    try:
+        yield
+    finally:
+        if answer.connection is not None and answer.connection.transport is not None:
+            answer.connection.transport.abort()
 
 
 async def _pass_some(answer: aiohttp.ClientResponse, to: web.StreamResponse, wanted: int) -> None:
