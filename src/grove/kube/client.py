@@ -350,8 +350,14 @@ class Client:
         finalizers or a grace period is still there afterwards.
         """
         path = resource.path(namespace, name)
-        content = encode(options.delete_options(propagation, grace_period, uid, resource_version))
-        answer = await self._send("delete", "DELETE", path, options.write(dry_run=dry_run), content)
+        told = options.delete_options(
+            propagation=propagation,
+            grace_period=grace_period,
+            dry_run=dry_run,
+            uid=uid,
+            resource_version=resource_version,
+        )
+        answer = await self._send("delete", "DELETE", path, [], encode(told))
         return None if is_status(answer.body) else self._decoders.object(answer.body, type, f"DELETE {path}")
 
     async def delete_collection(
@@ -370,9 +376,8 @@ class Client:
         if resource.namespaced and not namespace:
             raise ValueError(f"deleting {resource.name}: name the namespace; not even the API server deletes in all")
         path = resource.path(namespace)
-        content = encode(options.delete_options(propagation, grace_period, "", ""))
-        query = options.select(labels, fields) + options.write(dry_run=dry_run)
-        answer = await self._send("deletecollection", "DELETE", path, query, content)
+        told = options.delete_options(propagation=propagation, grace_period=grace_period, dry_run=dry_run)
+        answer = await self._send("deletecollection", "DELETE", path, options.select(labels, fields), encode(told))
         return Page([], "") if is_status(answer.body) else self._decoders.page(answer.body, type, f"DELETE {path}")
 
     # Everything else
