@@ -558,7 +558,7 @@ def test_discovery_knows_every_resource(cluster: ControlPlane) -> None:
         assert autoscalers is not None
         assert autoscalers.resource == AUTOSCALERS
         assert found.unavailable == ()
-        assert client.statistics().requests == {("raw", "200"): 2}
+        assert client.statistics().requests == {("discover", "200"): 2}
 
     run(cluster, test)
 
