@@ -166,6 +166,28 @@ def test_closing_the_client_ends_its_watches(cluster: ControlPlane, namespace: s
     asyncio.run(main())
 
 
+def test_closing_the_client_ends_a_watch_that_waits(cluster: ControlPlane, namespace: str) -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        async def count() -> int:
+            number = 0
+            async for event in events:
+                number += 1
+                if isinstance(event, Bookmark):
+                    begun.set()
+            return number
+
+        async with asyncio.timeout(20), client_for(cluster) as client:
+            events = client.watch(CONFIG_MAPS, namespace=namespace, fields=OURS, initial_events=True)
+            waiting = asyncio.create_task(count())
+            await begun.wait()
+            await client.close()
+            assert await waiting == 1
+
+    asyncio.run(main())
+
+
 def test_many_watches_do_not_take_the_place_of_requests(cluster: ControlPlane, namespace: str) -> None:
     async def test(client: Client) -> None:
         watches = [client.watch(CONFIG_MAPS, namespace=namespace, initial_events=True) for _ in range(8)]

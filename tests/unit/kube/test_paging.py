@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grove.kube.decoding import Page
@@ -37,6 +37,7 @@ class Server:
         return pages(self.page)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 30), st.integers(1, 10), st.lists(st.integers(1, 40), max_size=3))
 def test_a_list_is_whole_and_of_one_version_or_gone(count: int, limit: int, expire: list[int]) -> None:
     server = Server(count, limit, expire)
