@@ -15,7 +15,7 @@ import msgspec
 from grove.kube import retry
 from grove.kube.connection import Connection
 from grove.kube.credentials import Identity
-from grove.kube.errors import CredentialsError, KubeError, Unauthorized, Unreachable, from_answer
+from grove.kube.errors import CredentialsError, KubeError, Unauthorized, Unreachable, Untrusted, from_answer
 from grove.kube.pool import Pool, new_session
 from grove.kube.ratelimit import TokenBucket
 from grove.kube.retry import RetryPolicy
@@ -208,6 +208,11 @@ class Transport:
             self.counters.waiting -= 1
 
     def _unreachable(self, request: Request, error: Exception) -> Unreachable:
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            return Untrusted(
+                f"{self._context(request)}: {self._server}: {error.certificate_error}; "
+                "check certificate-authority and tls-server-name of the kubeconfig"
+            )
         never_sent = isinstance(error, NEVER_SENT)
         what = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
         return Unreachable(f"{self._context(request)}: {self._server}: {what}", may_have_acted=not never_sent)

@@ -12,7 +12,7 @@ import pytest
 
 from grove.kube.client import Client
 from grove.kube.connection import Connection, in_cluster
-from grove.kube.errors import CredentialsError, Unauthorized, Unreachable
+from grove.kube.errors import CredentialsError, Unauthorized, Untrusted
 from grove.kube.kubeconfig import connect
 from grove.kube.resources import Resource
 from grove.testing.certificates import Authority
@@ -129,8 +129,9 @@ def test_a_server_that_nobody_vouches_for_hears_nothing_from_us(cluster: Control
         stranger = Authority.create("stranger", datetime.datetime.now(datetime.UTC)).certificate
         connection = msgspec.structs.replace(connect(str(cluster.kubeconfig)), ca=stranger)
         async with client_with(connection) as client:
-            with pytest.raises(Unreachable, match="certificate verify failed") as raised:
+            with pytest.raises(Untrusted, match=r"certificate verify failed.*check certificate-authority") as raised:
                 await whoami(client)
+            assert client.statistics().retries == 0
             assert raised.value.may_have_acted is False
         without_check = msgspec.structs.replace(connection, insecure=True, ca=b"")
         async with client_with(without_check) as client:
@@ -142,7 +143,7 @@ def test_a_server_that_nobody_vouches_for_hears_nothing_from_us(cluster: Control
 def test_the_name_in_the_certificate_is_checked(cluster: ControlPlane) -> None:
     connection = connect(str(cluster.kubeconfig))
     assert ask(msgspec.structs.replace(connection, server_name="kubernetes.default.svc")) == "admin"
-    with pytest.raises(Unreachable, match="certificate verify failed"):
+    with pytest.raises(Untrusted, match="certificate verify failed"):
         ask(msgspec.structs.replace(connection, server_name="elsewhere.example"))
 
 

@@ -25,6 +25,7 @@ from grove.kube.errors import (
     Unavailable,
     UnexpectedAnswer,
     Unreachable,
+    Untrusted,
 )
 from grove.kube.retry import NEVER, RetryPolicy, delay
 
@@ -43,6 +44,7 @@ BUDGET = TooManyRequests(
 TABLE: list[tuple[KubeError, bool, bool]] = [
     (Unreachable("refused", may_have_acted=False), True, True),
     (Unreachable("reset", may_have_acted=True), True, False),
+    (Untrusted("stranger"), False, False),
     (api(TooManyRequests), True, True),
     (api(TooManyRequests, 3.0), True, True),
     (api(TooManyRequests, 31.0), False, False),
