@@ -9,8 +9,9 @@ import pytest
 
 from grove.kube.client import Client
 from grove.kube.decoding import Bookmark, Event
-from grove.kube.errors import Gone, NotFound
+from grove.kube.errors import Gone, NotFound, Unreachable
 from grove.kube.resources import CONFIG_MAPS, Resource
+from grove.testing.components import APISERVER
 from grove.testing.controlplane import ControlPlane
 from tests.cluster.kube.connections import client_for
 
@@ -206,6 +207,7 @@ def test_many_watches_do_not_take_the_place_of_requests(cluster: ControlPlane, n
 
 @pytest.fixture(scope="module")
 def forgetful() -> Iterator[ControlPlane]:
+    # The cache of the server would answer for much longer.
     flags = ["--etcd-compaction-interval=1s", "--watch-cache=false"]
     with ControlPlane.start(controller_manager=False, apiserver_flags=flags) as running:
         yield running
@@ -244,3 +246,33 @@ def test_what_is_too_old_is_gone(forgetful: ControlPlane) -> None:
             await anext(client.watch(CONFIG_MAPS, namespace="default", resource_version=first.resource_version))
 
     run(forgetful, test)
+
+
+@pytest.fixture(scope="module")
+def mortal() -> Iterator[ControlPlane]:
+    """One that may be killed: nobody else uses it."""
+    with ControlPlane.start(controller_manager=False) as running:
+        yield running
+
+
+def test_a_restart_of_the_server_is_survived_and_a_watch_from_before_it_is_gone(mortal: ControlPlane) -> None:
+    async def test(client: Client) -> None:
+        await client.create(CONFIG_MAPS, config_map("before"), namespace="default")
+        events = client.watch(CONFIG_MAPS, namespace="default", initial_events=True)
+        await anext(events)
+        await asyncio.to_thread(mortal.kill, APISERVER)
+        with pytest.raises(Unreachable, match="watching"):
+            async for _ in events:
+                pass
+        with pytest.raises(Unreachable):
+            await client.create(CONFIG_MAPS, config_map("meanwhile"), namespace="default")
+        # In the main thread: the component ends with the thread that starts it.
+        mortal.restart(APISERVER)
+        assert await client.get(CONFIG_MAPS, "before", namespace="default")
+        with pytest.raises(NotFound):
+            await client.get(CONFIG_MAPS, "meanwhile", namespace="default")
+        # Its cache of changes begins with the restart.
+        with pytest.raises(Gone, match="too old"):
+            await anext(client.watch(CONFIG_MAPS, namespace="default", resource_version="1"))
+
+    run(mortal, test)
