@@ -1,0 +1,1 @@
+"""Speaking to a Kubernetes API server."""
