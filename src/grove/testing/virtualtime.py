@@ -107,6 +107,7 @@ class Process:
         self._loop.set_exception_handler(lambda _, context: self.errors.append(context))
         self._paused = False
         self._dead = False
+        self._started: list[asyncio.Task[Any]] = []
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -122,7 +123,9 @@ class Process:
         return self._paused
 
     def start(self, coroutine: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
-        return self._loop.create_task(coroutine)
+        task = self._loop.create_task(coroutine)
+        self._started.append(task)
+        return task
 
     def pause(self) -> None:
         """Nothing in it runs until it is resumed; its timers become due meanwhile."""
@@ -132,8 +135,8 @@ class Process:
         self._paused = False
 
     def stop(self) -> None:
-        """Cancels all its tasks, as a process does on SIGTERM; they end when time goes on."""
-        for task in self.tasks():
+        """Cancels what was started in it, as a process does on SIGTERM; it ends when time goes on."""
+        for task in self._started:
             task.cancel()
 
     def kill(self) -> None:
@@ -186,6 +189,13 @@ class VirtualClock:
         await asyncio.sleep(max(0.0, seconds))
 
 
+class NothingToRead(selectors.SelectSelector):
+    """Says that no socket has anything, without asking the kernel: there are none but the loop's own."""
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        return []
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop that is told the time and never waits."""
 
@@ -194,7 +204,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     _scheduled: Any
 
     def __init__(self, world: World) -> None:
-        super().__init__(selectors.SelectSelector())
+        super().__init__(NothingToRead())
         self._world = world
 
     def time(self) -> float:
