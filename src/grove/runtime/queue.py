@@ -111,11 +111,11 @@ class WorkQueue(Generic[Key]):
             heapq.heapify(self._heap)
         self._set_timer()
 
-    def retry(self, key: Key) -> float:
-        """The key's work failed; it needs work again after its back-off. Returns how long that is, in seconds."""
+    def retry(self, key: Key, *, at_least: float = 0.0) -> float:
+        """The key's work failed; it needs work again after its back-off, which is returned, in seconds."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         self._retries += 1
-        delay = self._backoff.delay(failures, self._rng)
+        delay = max(self._backoff.delay(failures, self._rng), at_least)
         self.add_after(key, delay)
         return delay
 
