@@ -1,1 +1,1 @@
-"""Speaking to a Kubernetes API server."""
+"""Speaking to an API server: connection, client, errors, watch, cache."""
