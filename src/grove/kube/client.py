@@ -11,6 +11,7 @@ the server certainly did nothing (`retry.py`). Whoever is cancelled while writin
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import random
 import time
@@ -22,6 +23,7 @@ from grove.kube import options, paging
 from grove.kube.connection import Connection
 from grove.kube.decoding import JSON, Body, Decoders, Page, T, encode, is_status
 from grove.kube.discovery import Discovery, discover
+from grove.kube.fence import Fence, Unfenced
 from grove.kube.options import (
     APPLY_TYPE,
     PATCH_TYPES,
@@ -72,6 +74,7 @@ class Client:
         """
         self.connection = connection
         self._field_manager = field_manager
+        self._fence: Fence = Unfenced()
         self._rng = rng or random.Random()  # noqa: S311 - jitter, no secret
         self._decoders = Decoders()
         self._watches: set[Watch[Any]] = set()
@@ -102,6 +105,12 @@ class Client:
         for watch in tuple(self._watches):
             watch.close()
         await self._transport.close()
+
+    def fenced(self, fence: Fence) -> Self:
+        """This client, on the same connections, for a leader: a write raises NotLeaderError once its term is over."""
+        leaders = copy.copy(self)
+        leaders._fence = fence
+        return leaders
 
     def statistics(self) -> ClientStatistics:
         return self._transport.counters.snapshot()
@@ -421,7 +430,7 @@ class Client:
         request = Request(
             verb=verb, method=method, path=path, query=query, body=content, content_type=content_type, accept=accept
         )
-        return await self._transport.send(request)
+        return await self._transport.send(request, self._fence)
 
     def _write_query(self, dry_run: bool, field_validation: str, field_manager: str) -> Query:
         return options.write(
