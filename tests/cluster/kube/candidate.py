@@ -36,17 +36,42 @@ class WrongClock(SystemClock):
         return super().wall() + self.offset
 
 
-async def write_entries(client: Client, namespace: str, term: Term, clock: WrongClock) -> None:
-    fenced = client.fenced(term)
-    for number in itertools.count():
-        name = f"{term.number:04}-{number:06}-{term.identity}"
-        entry = {
-            "metadata": {"name": name, "labels": {"entry": ""}},
-            "data": {"term": str(term.number), "writer": term.identity},
-        }
-        with contextlib.suppress(KubeError, NotLeaderError):  # the election says when it is over
-            await fenced.create(CONFIG_MAPS, entry, namespace=namespace)
-        await clock.sleep(PERIOD)
+class Writer:
+    """Writes entries until the fence refuses. That its work is cancelled does not stop it: the fence alone must do."""
+
+    def __init__(self, client: Client, namespace: str, clock: WrongClock) -> None:
+        self.client = client
+        self.namespace = namespace
+        self.clock = clock
+
+    async def work(self, term: Term) -> None:
+        told = asyncio.Event()
+        writing = asyncio.ensure_future(self.write(term, told))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            if term.is_open:  # we are told to end, and do it in order
+                told.set()
+                await writing
+            raise
+
+    async def write(self, term: Term, told: asyncio.Event) -> None:
+        fenced = self.client.fenced(term)
+        for number in itertools.count():
+            name = f"{term.number:04}-{number:06}-{term.identity}"
+            entry = {
+                "metadata": {"name": name, "labels": {"entry": ""}},
+                "data": {"term": str(term.number), "writer": term.identity},
+            }
+            try:
+                await fenced.create(CONFIG_MAPS, entry, namespace=self.namespace)
+            except KubeError:
+                pass
+            except NotLeaderError:
+                return
+            if told.is_set():
+                return
+            await self.clock.sleep(PERIOD)
 
 
 async def main(kubeconfig: str, namespace: str, identity: str, offset: str) -> None:
@@ -63,7 +88,7 @@ async def main(kubeconfig: str, namespace: str, identity: str, offset: str) -> N
         )
         while True:  # a real program ends when it loses its lease; here that would only make processes scarce
             with contextlib.suppress(LeadershipLostError):
-                await election.run(lambda term: write_entries(client, namespace, term, clock))
+                await election.run(Writer(client, namespace, clock).work)
 
 
 if __name__ == "__main__":
