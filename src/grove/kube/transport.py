@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import random
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
@@ -180,7 +181,14 @@ class Transport:
         with fence.writing(self._answer_timeout) as allowed:
             query = [*request.query, ("timeout", f"{max(1, int(allowed * 1000))}ms")]
             bounded = msgspec.structs.replace(request, query=query)
-            yield bounded, aiohttp.ClientTimeout(total=allowed, sock_connect=self._request_timeout.sock_connect)
+            yield (
+                bounded,
+                aiohttp.ClientTimeout(
+                    total=allowed,
+                    sock_connect=self._request_timeout.sock_connect,
+                    ceil_threshold=math.inf,  # aiohttp rounds longer ones up to a whole second
+                ),
+            )
 
     async def _open_stream(self, request: Request, identity: Identity) -> aiohttp.ClientResponse:
         if self._streams is None:
