@@ -202,6 +202,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     # What it reads of its base class is private there, and has been the same since Python 3.4.
     _ready: Any
     _scheduled: Any
+    _csock = None
 
     def __init__(self, world: World) -> None:
         super().__init__(NothingToRead())
@@ -209,6 +210,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._world.now
+
+    # The pair of sockets by which other threads wake a loop: there are none.
+    def _make_self_pipe(self) -> None: ...
+
+    def _close_self_pipe(self) -> None: ...
 
     def is_ready(self) -> bool:
         moment = self.next_moment()
