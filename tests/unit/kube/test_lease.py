@@ -164,7 +164,7 @@ def test_a_late_riser_whose_lease_nobody_took_writes_nothing_either(world: World
 def test_the_time_of_day_may_jump(world: World, server: Server) -> None:
     candidates = three(server)
     rng = random.Random(1)
-    for _ in range(200):
+    for _ in range(80):
         for candidate in candidates:
             candidate.process.clock.wall_offset = datetime.timedelta(seconds=rng.uniform(-1e6, 1e6))
         world.advance(rng.uniform(0, 10))
@@ -182,7 +182,7 @@ def test_a_time_of_day_that_stands_still_does_not_cost_the_lease(world: World, s
 
 def test_an_outage_shorter_than_the_renew_deadline_is_survived(world: World, server: Server) -> None:
     candidates = three(server)
-    for _ in range(20):
+    for _ in range(8):
         world.advance(30.7)
         server.down = True
         world.advance(TIMING.renew_deadline - 2 * 2.4 - 0.1)
@@ -210,7 +210,7 @@ def test_after_a_longer_outage_somebody_leads_again(world: World, server: Server
 def test_one_lost_message_does_not_cost_the_lease(world: World, server: Server, fault: str) -> None:
     three(server)
     world.advance(60)
-    for _ in range(50):
+    for _ in range(20):
         server.faults.append(fault)
         world.advance(12)
     assert {write.term for write in server.writes} == {0}
