@@ -1,7 +1,7 @@
 """The line splitter: however the stream is cut, the lines are the same."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grove.kube.errors import UnexpectedAnswer
@@ -10,6 +10,7 @@ from grove.kube.lines import LineSplitter
 LINES = st.lists(st.binary(min_size=1, max_size=30).filter(lambda line: b"\n" not in line and line[-1:] != b"\r"))
 
 
+@settings(deadline=None)
 @given(LINES, st.sampled_from([b"\n", b"\r\n", b"\n\n"]), st.data())
 def test_any_cutting_gives_the_same_lines(lines: list[bytes], end: bytes, data: st.DataObject) -> None:
     stream = b"".join(line + end for line in lines)
@@ -22,6 +23,7 @@ def test_any_cutting_gives_the_same_lines(lines: list[bytes], end: bytes, data: 
     assert splitter.unfinished == 0
 
 
+@settings(deadline=None)
 @given(LINES, st.binary(min_size=1).filter(lambda rest: b"\n" not in rest))
 def test_a_line_without_its_end_is_not_given(lines: list[bytes], rest: bytes) -> None:
     splitter = LineSplitter()

@@ -1,7 +1,7 @@
 """Whether and when a request is made again: the whole table."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grove.kube.errors import (
@@ -25,6 +25,7 @@ from grove.kube.errors import (
     Unavailable,
     UnexpectedAnswer,
     Unreachable,
+    Untrusted,
 )
 from grove.kube.retry import NEVER, RetryPolicy, delay
 
@@ -43,6 +44,7 @@ BUDGET = TooManyRequests(
 TABLE: list[tuple[KubeError, bool, bool]] = [
     (Unreachable("refused", may_have_acted=False), True, True),
     (Unreachable("reset", may_have_acted=True), True, False),
+    (Untrusted("stranger"), False, False),
     (api(TooManyRequests), True, True),
     (api(TooManyRequests, 3.0), True, True),
     (api(TooManyRequests, 31.0), False, False),
@@ -79,6 +81,7 @@ def test_never_means_never(error: KubeError, read: bool, write: bool) -> None:
     assert delay(error, read=True, attempt=1, policy=NEVER, jitter=0.0) is None
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10), st.floats(0, 1, exclude_max=True))
 def test_the_delay_grows_within_its_bounds_and_ends(attempt: int, jitter: float) -> None:
     found = delay(api(Unavailable), read=True, attempt=attempt, policy=POLICY, jitter=jitter)
@@ -90,6 +93,7 @@ def test_the_delay_grows_within_its_bounds_and_ends(attempt: int, jitter: float)
         assert full / 2 <= found <= full
 
 
+@settings(deadline=None)
 @given(st.integers(1, 4), st.floats(0, 30), st.floats(0, 1, exclude_max=True))
 def test_never_earlier_than_the_server_asked(attempt: int, asked: float, jitter: float) -> None:
     found = delay(api(TooManyRequests, asked), read=False, attempt=attempt, policy=POLICY, jitter=jitter)

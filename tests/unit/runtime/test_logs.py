@@ -132,7 +132,7 @@ def test_events_are_constant_and_levels_are_the_three() -> None:
             continue
         where = f"{path}:{call.lineno}"
         allowed = ("debug", "info", "error", "exception")
-        if path.parts[-2:] != ("kube", "client.py"):
+        if path.parts[-2:] != ("kube", "reader.py"):
             assert name in allowed, f"{where}: {name} is none of our levels"
         [message] = call.args
         assert isinstance(message, ast.Constant), f"{where}: the event is no constant"
