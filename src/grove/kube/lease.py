@@ -73,7 +73,7 @@ class Timing:
 
     @property
     def attempt(self) -> float:
-        """How long one try may take, so that a request that hangs leaves time for another one."""
+        """How long one request may take, so that one that hangs leaves time for another."""
         return max(self.renew_deadline - self.retry_period, self.retry_period) / 2
 
 
@@ -177,7 +177,7 @@ class Election:
 
     async def _take(self) -> tuple[Term, LeaseObject]:
         while True:
-            sent_and_lease = await self._attempt(self._try_to_take, self._timing.attempt)
+            sent_and_lease = await self._attempt(self._try_to_take, 2 * self._timing.attempt)
             if sent_and_lease is not None:
                 sent, lease = sent_and_lease
                 record = LeaseRecord.of(lease)
@@ -207,6 +207,7 @@ class Election:
         sent = self._clock.monotonic()
         stored = await (self._store.create(changed) if lease is None else self._store.update(changed))
         if stored is None:
+            self._claim = None  # it certainly did not arrive
             return None
         self._observe(LeaseRecord.of(stored), self._clock.monotonic())
         return sent, stored
