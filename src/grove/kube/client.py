@@ -10,10 +10,13 @@ the server certainly did nothing (`retry.py`). Whoever is cancelled while writin
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
+from typing import Self
 
 from grove.kube import options
 from grove.kube.decoding import JSON, Body, Page, T, encode, is_status
+from grove.kube.fence import Fence
 from grove.kube.options import (
     APPLY_TYPE,
     PATCH_TYPES,
@@ -31,6 +34,12 @@ from grove.kube.transport import Answer, Method
 
 class Client(Reader):
     """What a Reader can, and the verbs that write. Made as a Reader is."""
+
+    def fenced(self, fence: Fence) -> Self:
+        """This client, on the same connections, for a leader: a write raises NotLeaderError once its term is over."""
+        leaders = copy.copy(self)
+        leaders._fence = fence
+        return leaders
 
     async def create(
         self,

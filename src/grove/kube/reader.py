@@ -14,6 +14,7 @@ from grove.kube import options, paging
 from grove.kube.connection import Connection
 from grove.kube.decoding import JSON, Decoders, Page, T
 from grove.kube.discovery import Discovery, discover
+from grove.kube.fence import Fence, Unfenced
 from grove.kube.options import Query, Selector, VersionMatch
 from grove.kube.ratelimit import RateLimit, TokenBucket
 from grove.kube.resources import Resource
@@ -55,6 +56,7 @@ class Reader:
         """
         self.connection = connection
         self._field_manager = field_manager
+        self._fence: Fence = Unfenced()
         self._rng = rng or random.Random()  # noqa: S311 - jitter, no secret
         self._decoders = Decoders()
         self._watches: set[Watch[Any]] = set()
@@ -262,4 +264,4 @@ class Reader:
         request = Request(
             verb=verb, method=method, path=path, query=query, body=content, content_type=content_type, accept=accept
         )
-        return await self._transport.send(request)
+        return await self._transport.send(request, self._fence)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import math
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
 from urllib.parse import unquote, urlencode, urlsplit, urlunsplit
 
@@ -16,6 +18,7 @@ from grove.kube import retry
 from grove.kube.connection import Connection
 from grove.kube.credentials import Identity
 from grove.kube.errors import CredentialsError, KubeError, Unauthorized, Unreachable, Untrusted, from_answer
+from grove.kube.fence import Fence, Unfenced
 from grove.kube.pool import Pool, new_session
 from grove.kube.ratelimit import TokenBucket
 from grove.kube.retry import RetryPolicy
@@ -30,6 +33,7 @@ JSON = "application/json"
 NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+UNFENCED = Unfenced()
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -102,9 +106,13 @@ class Transport:
         self._stream_timeout = aiohttp.ClientTimeout(total=None, sock_connect=timeouts.connect)
         self._answer_timeout = timeouts.request
 
-    async def send(self, request: Request) -> Answer:
-        """The answer to a request, made again where that is safe; raises KubeError."""
-        return await self._repeat(request, self._exchange)
+    async def send(self, request: Request, fence: Fence = UNFENCED) -> Answer:
+        """The answer to a request, made again where that is safe; raises KubeError.
+
+        A write asks the fence each time, when nothing but the connection remains to be waited for, and may raise
+        NotLeaderError.
+        """
+        return await self._repeat(request, lambda again, identity: self._exchange(again, identity, fence))
 
     async def stream(self, request: Request) -> aiohttp.ClientResponse:
         """An answer whose body the caller reads and closes, on a connection of its own."""
@@ -143,12 +151,12 @@ class Transport:
             self.counters.retries += 1
             await self._sleep(pause)
 
-    async def _exchange(self, request: Request, identity: Identity) -> Answer:
+    async def _exchange(self, request: Request, identity: Identity, fence: Fence) -> Answer:
         await self._waiting(self._slots.acquire())
         self.counters.in_flight += 1
         try:
-            with self._pool.session() as session:
-                response = await self._request(session, request, identity, self._request_timeout)
+            with self._pool.session() as session, self._writing(request, fence) as (allowed, timeout):
+                response = await self._request(session, allowed, identity, timeout)
                 body = await read_all(response)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unreachable(request, error) from error
@@ -162,6 +170,27 @@ class Transport:
             raise from_answer(response.status, body, response.headers, context=self._context(request))
         self.counters.answered(request.verb, str(response.status))
         return Answer(response.status, response.headers, body)
+
+    @contextlib.contextmanager
+    def _writing(self, request: Request, fence: Fence) -> Iterator[tuple[Request, aiohttp.ClientTimeout]]:
+        """The request and its timeout; for a write under a fence, with a deadline that the server knows too.
+
+        It would otherwise carry out what it had to queue, for as long as a minute after we have given up.
+        """
+        if request.method in READS or isinstance(fence, Unfenced):
+            yield request, self._request_timeout
+            return
+        with fence.writing(self._answer_timeout) as allowed:
+            query = [*request.query, ("timeout", f"{max(1, int(allowed * 1000))}ms")]
+            bounded = msgspec.structs.replace(request, query=query)
+            yield (
+                bounded,
+                aiohttp.ClientTimeout(
+                    total=allowed,
+                    sock_connect=self._request_timeout.sock_connect,
+                    ceil_threshold=math.inf,  # aiohttp rounds longer ones up to a whole second
+                ),
+            )
 
     async def _open_stream(self, request: Request, identity: Identity) -> aiohttp.ClientResponse:
         if self._streams is None:
