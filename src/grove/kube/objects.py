@@ -1,0 +1,194 @@
+"""Pods and nodes as far as Grove reads them; what is not declared here is skipped by the decoder and costs nothing.
+
+These are views: they are never sent back. A write of a pod or node is a patch, or starts from a plain dict. Absent
+texts and lists are empty here: nothing that Grove decides depends on the difference.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from grove.api.fields import Struct
+from grove.api.kinds.meta import ObjectMeta
+from grove.kube.affinity import Affinity, TopologySpreadConstraint
+
+Quantities: TypeAlias = dict[str, str | int]
+"""Amounts by resource name, as written: `"500m"`, `"1Gi"`, `2`."""
+
+
+class Requirements(Struct, frozen=True, kw_only=True):
+    """What a container or pod asks for."""
+
+    requests: Quantities | None = None
+    limits: Quantities | None = None
+
+
+class ContainerPort(Struct, frozen=True, kw_only=True):
+    """A port of a container; only host ports matter to placement."""
+
+    container_port: int
+    host_port: int = 0
+    host_ip: str = msgspec.field(name="hostIP", default="")
+    protocol: str = "TCP"
+
+
+class Container(Struct, frozen=True, kw_only=True):
+    """A container of a pod's spec."""
+
+    name: str
+    resources: Requirements = Requirements()
+    restart_policy: str = ""
+    """`Always` on an init container makes it a sidecar."""
+    ports: tuple[ContainerPort, ...] = ()
+
+
+class SchedulingGate(Struct, frozen=True, kw_only=True):
+    """Holds the pod back from being scheduled."""
+
+    name: str
+
+
+class Toleration(Struct, frozen=True, kw_only=True):
+    """Lets the pod onto nodes with a taint."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+class PodResourceClaim(Struct, frozen=True, kw_only=True):
+    """A claim to devices that the pod uses."""
+
+    name: str
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
+class PodSpec(Struct, frozen=True, kw_only=True):
+    """What a pod asks for, and where it was put."""
+
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: int = 0
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    restart_policy: str = "Always"
+    hostname: str = ""
+    subdomain: str = ""
+    termination_grace_period_seconds: int = 30
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    overhead: Quantities | None = None
+    resources: Requirements | None = None
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+
+
+class Condition(Struct, frozen=True, kw_only=True):
+    """An observation about a pod or node, with fewer fields than metav1.Condition promises."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """Why a container has not started."""
+
+    reason: str = ""
+
+
+class Running(Struct, frozen=True, kw_only=True):
+    """A container runs."""
+
+
+class Terminated(Struct, frozen=True, kw_only=True):
+    """How a container ended."""
+
+    exit_code: int
+    reason: str = ""
+    finished_at: str | None = None
+
+
+class ContainerState(Struct, frozen=True, kw_only=True):
+    """One of the three, or none: waiting."""
+
+    waiting: Waiting | None = None
+    running: Running | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(Struct, frozen=True, kw_only=True):
+    """How a container fares."""
+
+    name: str
+    ready: bool = False
+    started: bool | None = None
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+
+
+class PodStatus(Struct, frozen=True, kw_only=True):
+    """How a pod fares."""
+
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    nominated_node_name: str = ""
+    pod_ip: str = msgspec.field(name="podIP", default="")
+    host_ip: str = msgspec.field(name="hostIP", default="")
+    start_time: str | None = None
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class PodView(Struct, frozen=True, kw_only=True):
+    """A pod."""
+
+    metadata: ObjectMeta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class Taint(Struct, frozen=True, kw_only=True):
+    """Keeps pods off a node unless they tolerate it."""
+
+    key: str
+    effect: str
+    value: str = ""
+    time_added: str | None = None
+
+
+class NodeSpec(Struct, frozen=True, kw_only=True):
+    """What was decided about a node."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    provider_id: str = msgspec.field(name="providerID", default="")
+
+
+class NodeStatus(Struct, frozen=True, kw_only=True):
+    """What a node has and how it fares. Addresses, images and heartbeats are left out."""
+
+    capacity: Quantities | None = None
+    allocatable: Quantities | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+class NodeView(Struct, frozen=True, kw_only=True):
+    """A node."""
+
+    metadata: ObjectMeta
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
