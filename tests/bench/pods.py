@@ -26,7 +26,9 @@ def pages(count: int, size: int) -> Iterator[bytes]:
             if index % CLIQUE == 0:
                 gang["owner"] = identifier(rng)
             items.append(pod(index, gang, rng))
-        yield json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}).encode()
+        yield json.dumps(
+            {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}, separators=(",", ":")
+        ).encode()
 
 
 def identifier(rng: random.Random) -> str:

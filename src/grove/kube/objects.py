@@ -1,7 +1,9 @@
 """Pods and nodes as far as Grove reads them; what is not declared here is skipped by the decoder and costs nothing.
 
 These are views: they are never sent back. A write of a pod or node is a patch, or starts from a plain dict. Absent
-texts and lists are empty here: nothing that Grove decides depends on the difference.
+texts and lists are empty here: nothing that Grove decides depends on the difference. What is left out (addresses, host
+names, most times) is so because it differs from pod to pod and Grove decides nothing by it; a program that needs more
+decodes a struct of its own.
 """
 
 from __future__ import annotations
@@ -68,16 +70,13 @@ class PodResourceClaim(Struct, frozen=True, kw_only=True):
 
 
 class PodSpec(Struct, frozen=True, kw_only=True):
-    """What a pod asks for, and where it was put."""
+    """What a pod asks for: the same for all pods of a template."""
 
-    node_name: str = ""
     scheduler_name: str = ""
     priority: int = 0
     priority_class_name: str = ""
     preemption_policy: str = ""
     restart_policy: str = "Always"
-    hostname: str = ""
-    subdomain: str = ""
     termination_grace_period_seconds: int = 30
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -89,6 +88,8 @@ class PodSpec(Struct, frozen=True, kw_only=True):
     overhead: Quantities | None = None
     resources: Requirements | None = None
     resource_claims: tuple[PodResourceClaim, ...] = ()
+    moved: str = msgspec.field(name="nodeName", default="")
+    """Always empty: a pod holds it as `node_name`."""
 
 
 class Condition(Struct, frozen=True, kw_only=True):
@@ -116,7 +117,6 @@ class Terminated(Struct, frozen=True, kw_only=True):
 
     exit_code: int
     reason: str = ""
-    finished_at: str | None = None
 
 
 class ContainerState(Struct, frozen=True, kw_only=True):
@@ -145,8 +145,6 @@ class PodStatus(Struct, frozen=True, kw_only=True):
     reason: str = ""
     message: str = ""
     nominated_node_name: str = ""
-    pod_ip: str = msgspec.field(name="podIP", default="")
-    host_ip: str = msgspec.field(name="hostIP", default="")
     start_time: str | None = None
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
@@ -154,11 +152,17 @@ class PodStatus(Struct, frozen=True, kw_only=True):
 
 
 class PodView(Struct, frozen=True, kw_only=True):
-    """A pod."""
+    """A pod. Where it was put is taken out of the spec, so that siblings on different nodes can share theirs."""
 
     metadata: ObjectMeta
+    node_name: str = ""
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+    def __post_init__(self) -> None:
+        if self.spec.moved:
+            msgspec.structs.force_setattr(self, "node_name", self.spec.moved)
+            msgspec.structs.force_setattr(self.spec, "moved", "")
 
 
 class Taint(Struct, frozen=True, kw_only=True):

@@ -26,29 +26,6 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 
 FIRST_SWEEP: Final = 4096
 
-# Fields that pods of one template have in common.
-_SPEC: Final = (
-    "containers",
-    "init_containers",
-    "tolerations",
-    "node_selector",
-    "affinity",
-    "topology_spread_constraints",
-    "scheduling_gates",
-    "resource_claims",
-    "overhead",
-    "resources",
-)
-_SPEC_TEXTS: Final = (
-    "node_name",
-    "scheduler_name",
-    "priority_class_name",
-    "preemption_policy",
-    "restart_policy",
-    "subdomain",
-)
-_STATUS: Final = ("container_statuses", "init_container_statuses")
-
 
 class Statistics(msgspec.Struct, frozen=True):
     """How well parts repeat."""
@@ -92,24 +69,19 @@ class Sharing:
         return Statistics(entries=len(self._texts) + len(self._parts), hits=self._hits, misses=self._misses)
 
     def _pod(self, pod: PodView) -> None:
-        metadata, spec, status = pod.metadata, pod.spec, pod.status
+        metadata, status = pod.metadata, pod.status
         self._metadata(metadata)
-        # The sibling that came last: comparing with it is cheaper than looking each part up.
+        # The sibling that came last: comparing with it is cheaper than looking parts up.
         owner = metadata.owner_references[0].uid if metadata.owner_references else ""
         sibling = self._lately.get(owner, pod)
-        for name in _SPEC:
-            self._field(spec, name, sibling.spec)
-        for name in _STATUS:
-            self._field(status, name, sibling.status)
-        texts = self._texts.setdefault
-        for name in _SPEC_TEXTS:
-            text = getattr(spec, name)
-            _set(spec, name, texts(text, text))
-        _set(status, "phase", texts(status.phase, status.phase))
-        _set(status, "host_ip", texts(status.host_ip, status.host_ip))
-        if status.start_time is not None:
-            _set(status, "start_time", texts(status.start_time, status.start_time))
-        self._conditions(status.conditions)
+        self._field(pod, "spec", sibling)
+        self._field(status, "container_statuses", sibling.status)
+        self._field(status, "init_container_statuses", sibling.status)
+        self._text(pod, "node_name")
+        self._text(status, "phase")
+        self._text(status, "start_time")
+        if status.conditions:
+            _set(status, "conditions", self._conditions(status.conditions, sibling.status.conditions))
         if owner:
             self._lately[owner] = pod
 
@@ -117,49 +89,49 @@ class Sharing:
         self._metadata(node.metadata)
         for part, name in ((node.spec, "taints"), (node.status, "capacity"), (node.status, "allocatable")):
             self._field(part, name, part)
-        self._conditions(node.status.conditions)
+        _set(node.status, "conditions", self._conditions(node.status.conditions, ()))
 
     def _metadata(self, metadata: ObjectMeta) -> None:
-        texts = self._texts.setdefault
-        if metadata.namespace is not None:
-            _set(metadata, "namespace", texts(metadata.namespace, metadata.namespace))
-        if metadata.generate_name is not None:
-            _set(metadata, "generate_name", texts(metadata.generate_name, metadata.generate_name))
-        if metadata.creation_timestamp is not None:
-            _set(metadata, "creation_timestamp", texts(metadata.creation_timestamp, metadata.creation_timestamp))
+        self._text(metadata, "namespace")
+        self._text(metadata, "generate_name")
+        self._text(metadata, "creation_timestamp")
         if metadata.labels:
-            labels = metadata.labels
-            for key, value in labels.items():
-                labels[key] = texts(value, value)
-        if metadata.annotations:
-            self._field(metadata, "annotations", metadata)
-        if metadata.owner_references:
-            self._field(metadata, "owner_references", metadata)
-        if metadata.finalizers:
-            self._field(metadata, "finalizers", metadata)
+            texts = self._texts.setdefault
+            _set(metadata, "labels", {texts(key, key): texts(value, value) for key, value in metadata.labels.items()})
+        self._field(metadata, "annotations", metadata)
+        self._field(metadata, "owner_references", metadata)
+        self._field(metadata, "finalizers", metadata)
 
-    def _conditions(self, conditions: tuple[Condition, ...]) -> None:
-        texts = self._texts.setdefault
-        for condition in conditions:
-            _set(condition, "type", texts(condition.type, condition.type))
-            _set(condition, "status", texts(condition.status, condition.status))
-            if condition.reason:
-                _set(condition, "reason", texts(condition.reason, condition.reason))
-            if condition.message:
-                _set(condition, "message", texts(condition.message, condition.message))
-            if condition.last_transition_time is not None:
-                time = condition.last_transition_time
-                _set(condition, "last_transition_time", texts(time, time))
+    def _conditions(self, conditions: tuple[Condition, ...], siblings: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """Times seldom repeat: only with a sibling, and within the object."""
+        if len(siblings) == len(conditions):
+            conditions = tuple(
+                [known if known == one else one for one, known in zip(conditions, siblings, strict=True)]
+            )
+        time = None
+        for one in conditions:
+            self._text(one, "type")
+            self._text(one, "status")
+            self._text(one, "reason")
+            self._text(one, "message")
+            if one.last_transition_time == time:
+                _set(one, "last_transition_time", time)
+            time = one.last_transition_time
+        return conditions
+
+    def _text(self, struct: Any, name: str) -> None:
+        text = getattr(struct, name)
+        if text:
+            _set(struct, name, self._texts.setdefault(text, text))
 
     def _field(self, struct: Any, name: str, like: Any) -> None:
-        """Shares one field, if it can with what `like` has there."""
+        """Shares one field: with what `like` has there, if that is equal, else with any that was seen."""
         value = getattr(struct, name)
         if not value:
             return
         known = getattr(like, name)
         if known is value or known != value:
-            key = (name, _encode(value))
-            known = self._parts.setdefault(key, value)
+            known = self._parts.setdefault((name, _encode(value)), value)
             if known is value:
                 self._misses += 1
                 return
