@@ -1,1 +1,1 @@
-"""Speaking to an API server: connection, client, errors, watches, caches, leases, events."""
+"""Speaking to an API server: connection, client, errors, watch, cache."""
