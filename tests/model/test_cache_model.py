@@ -144,10 +144,6 @@ class CacheAndServer(RuleBasedStateMachine):
                 returned = known
         self.answer("deleted" if is_gone else "wrote", ours, at_once, returned)
 
-    @rule()
-    def elsewhere(self) -> None:
-        self.server.elsewhere()
-
     # What comes through
 
     @precondition(lambda self: self.answers)
@@ -174,11 +170,6 @@ class CacheAndServer(RuleBasedStateMachine):
         self.pipe.deliver(count)
         self.settle()
 
-    @precondition(lambda self: self.pipe is not None)
-    @rule()
-    def bookmark(self) -> None:
-        self.pipe.pending.append(Bookmark(str(self.server.revision)))
-
     @precondition(lambda self: self.pipe is not None and self.server.history)
     @rule(data=st.data())
     def duplicate(self, data: st.DataObject) -> None:
@@ -201,48 +192,45 @@ class CacheAndServer(RuleBasedStateMachine):
             self.pipe.deliver(at + 2)
             self.settle()
 
-    @precondition(lambda self: self.pipe is not None and self.pipe.pending)
-    @rule()
-    def lose(self) -> None:
-        """An event never comes, and nobody says so. Nothing can make up for that before the next list."""
-        if not isinstance(self.pipe.pending.popleft(), Bookmark):
-            self.lossy = True
-
-    # What breaks
+    # What breaks. Few rules, so that most steps are writes and deliveries.
 
     @precondition(lambda self: self.pipe is not None)
-    @rule(cleanly=st.booleans())
-    def end(self, cleanly: bool) -> None:
-        self.pipe.end(None if cleanly else cut())
-        self.settle()
-
-    @precondition(lambda self: self.pipe is not None)
-    @rule(lag=st.integers(0, 6))
-    def expire(self, lag: int) -> None:
-        """410; and the list that follows may be of the past, as from an API server that lags behind."""
+    @rule(how=st.sampled_from(["cleanly", "cut", "410"]), lag=st.integers(0, 6), seconds=st.sampled_from([0, 60]))
+    def end(self, how: str, lag: int, seconds: int) -> None:
+        """The watch ends. A list that follows may be of the past, as from an API server that lags behind."""
         self.source.lag = lag
-        self.pipe.end(gone(0))
+        self.pipe.end({"cleanly": None, "cut": cut(), "410": gone(0)}[how])
         self.settle()
+        self.wait(seconds)
 
-    @rule()
-    def compact(self) -> None:
-        self.server.compacted = self.server.revision
-
-    @rule()
-    def refuse_lists(self) -> None:
-        self.source.list_failures.append(cut())
-
-    @rule(seconds=st.sampled_from([0.3, 1.0, 60.0]))
+    @precondition(lambda self: self.pipe is None)
+    @rule(seconds=st.sampled_from([0.3, 60.0]))
     def wait(self, seconds: float) -> None:
         self.clock.advance(seconds)
         self.settle()
 
-    @rule(lag=st.integers(0, 6))
-    def restart(self, lag: int) -> None:
-        self.stop()
-        self.answers.clear()
-        self.source.lag = lag
-        self.start()
+    @rule(what=st.sampled_from(["bookmark", "elsewhere", "lose", "compact", "refuse a list", "restart"]))
+    def something_else(self, what: str) -> None:
+        if what == "elsewhere":
+            self.server.elsewhere()
+        elif what == "compact":
+            self.server.compacted = self.server.revision
+        elif what == "refuse a list":
+            self.source.list_failures.append(cut())
+        elif what == "restart":
+            self.stop()
+            self.answers.clear()
+            self.start()
+        elif self.pipe is not None:
+            self.bookmark() if what == "bookmark" else self.lose()
+
+    def bookmark(self) -> None:
+        self.pipe.pending.append(Bookmark(str(self.server.revision)))
+
+    def lose(self) -> None:
+        """An event never comes, and nobody says so. Nothing can make up for that before the next list."""
+        if self.pipe.pending and not isinstance(self.pipe.pending.popleft(), Bookmark):
+            self.lossy = True
 
     # What must hold
 
@@ -310,6 +298,8 @@ class CacheAndServer(RuleBasedStateMachine):
         self.source.lag = 0
         if self.lossy and self.pipe is not None:
             self.pipe.end(gone(0))
+        elif self.pipe is not None:
+            self.pipe.deliver()
         for _ in range(8):
             self.settle()
             self.clock.advance(60.0)
