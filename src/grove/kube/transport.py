@@ -114,6 +114,7 @@ class Transport:
         if self._streams is not None:
             await self._streams.close()
             self._streams = None
+        await asyncio.sleep(0)  # what was aborted ends with the next turn of the loop
 
     async def _repeat(self, request: Request, attempt: Callable[[Request, Identity], Awaitable[T]]) -> T:
         if self._closed:
@@ -146,8 +147,7 @@ class Transport:
         try:
             with self._pool.session() as session:
                 response = await self._request(session, request, identity, self._request_timeout)
-                async with response:
-                    body = await response.read()
+                body = await read_all(response)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unreachable(request, error) from error
         finally:
@@ -171,8 +171,7 @@ class Transport:
                     self._pass_on_warnings(response)
                     self.counters.answered(request.verb, "200")
                     return response
-                async with response:
-                    body = await response.read()
+                body = await read_all(response)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unreachable(request, error) from error
         raise from_answer(response.status, body, response.headers, context=self._context(request))
@@ -226,6 +225,19 @@ class Transport:
             if text := warning_text(header):
                 self.counters.warnings += 1
                 self._on_warning(text)
+
+
+async def read_all(response: aiohttp.ClientResponse) -> bytes:
+    """The body. If it does not come to its end, the connection ends at once: it would wait for TLS to say goodbye."""
+    connection = response.connection
+    transport = None if connection is None else connection.transport
+    try:
+        async with response:
+            return await response.read()
+    except BaseException:
+        if transport is not None:
+            transport.abort()
+        raise
 
 
 def warning_text(header: str) -> str:

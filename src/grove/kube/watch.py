@@ -49,6 +49,7 @@ class Watch(Generic[T]):
         self._splitter = LineSplitter()
         self._lines: collections.deque[bytes] = collections.deque()
         self._response: aiohttp.ClientResponse | None = None
+        self._socket: asyncio.Transport | None = None
         self._opened = False
         self._ended = False
 
@@ -60,6 +61,8 @@ class Watch(Generic[T]):
             self._transport.counters.watches += 1
             try:
                 self._response = await self._transport.stream(self._request)
+                if self._response.connection is not None:
+                    self._socket = self._response.connection.transport
             except BaseException:
                 self.close()
                 raise
@@ -76,6 +79,8 @@ class Watch(Generic[T]):
         self._on_end(self)
         if self._response is not None:
             self._response.close()
+        if self._socket is not None:
+            self._socket.abort()  # nobody else uses it, and the server need not agree
 
     def __aiter__(self) -> Self:
         return self
