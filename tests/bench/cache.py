@@ -2,8 +2,8 @@
 
 Each way runs in processes of its own, in turns. Memory is the growth of the resident set, so it counts what the
 allocator loses too. CPU is what taking the pages over costs, the collector included; making the pages is not counted.
-The dicts are measured on a sample: a pod costs the same however many there are, but for the collector, whose passes over
-dicts grow with their number; so the ratio flatters the dicts.
+The dicts are measured on a sample: a pod costs the same however many there are, but for the collector, whose passes
+over dicts grow with their number; so the ratio flatters the dicts.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Plain:
 
 def main() -> int:
     if len(sys.argv) > 1:
-        return measure({"typed": Typed, "plain": Plain}[sys.argv[1]]().take, int(sys.argv[2]))
+        return measure((Typed() if sys.argv[1] == "typed" else Plain()).take, int(sys.argv[2]))
     runs = [(in_a_process("typed", PODS), in_a_process("plain", SAMPLE)) for _ in range(ROUNDS)]
     typed, plain = ({key: median(run[way][key] for run in runs) for key in runs[0][way]} for way in (0, 1))
     return report(
