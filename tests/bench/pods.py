@@ -194,7 +194,7 @@ def managed_fields(owner: str, created: int, ready: int) -> list[dict[str, Any]]
         f"f:grove.io/{key}": {} for key in ("podclique", "podgang", "podcliqueset", "pod-template-hash")
     }
     owners: dict[str, Any] = {".": {}, f'k:{{"uid":"{owner}"}}': {}}
-    one_condition = {".": {}, "f:lastProbeTime": {}, "f:lastTransitionTime": {}, "f:status": {}}
+    one_condition: dict[str, Any] = {".": {}, "f:lastProbeTime": {}, "f:lastTransitionTime": {}, "f:status": {}}
     kinds = ("ContainersReady", "Initialized", "PodReadyToStartContainers", "Ready")
     conditions = {f'k:{{"type":"{kind}"}}': one_condition for kind in kinds}
     return [

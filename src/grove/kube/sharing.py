@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Mapping
+from itertools import zip_longest
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -53,7 +54,7 @@ class Sharing:
         elif isinstance(obj, NodeView):
             self._node(obj)
         elif isinstance(obj, msgspec.Struct) and isinstance(metadata := getattr(obj, "metadata", None), ObjectMeta):
-            self._metadata(metadata)
+            self._metadata(metadata, metadata)
         if len(self._parts) + len(self._texts) > self._sweep_at:
             self.sweep()
         return obj
@@ -69,60 +70,70 @@ class Sharing:
         return Statistics(entries=len(self._texts) + len(self._parts), hits=self._hits, misses=self._misses)
 
     def _pod(self, pod: PodView) -> None:
-        metadata, status = pod.metadata, pod.status
-        self._metadata(metadata)
+        """Written out where 100,000 pods come at once: a call costs as much as what it does."""
+        metadata, status, texts = pod.metadata, pod.status, self._texts.setdefault
         # The sibling that came last: comparing with it is cheaper than looking parts up.
         owner = metadata.owner_references[0].uid if metadata.owner_references else ""
         sibling = self._lately.get(owner, pod)
+        self._metadata(metadata, sibling.metadata)
         self._field(pod, "spec", sibling)
-        self._field(status, "container_statuses", sibling.status)
-        self._field(status, "init_container_statuses", sibling.status)
-        self._text(pod, "node_name")
-        self._text(status, "phase")
-        self._text(status, "start_time")
+        if status.container_statuses:
+            self._field(status, "container_statuses", sibling.status)
+        if status.init_container_statuses:
+            self._field(status, "init_container_statuses", sibling.status)
+        if node_name := pod.node_name:
+            _set(pod, "node_name", texts(node_name, node_name))
+        if phase := status.phase:
+            _set(status, "phase", texts(phase, phase))
+        if start_time := status.start_time:
+            _set(status, "start_time", texts(start_time, start_time))
         if status.conditions:
             _set(status, "conditions", self._conditions(status.conditions, sibling.status.conditions))
         if owner:
             self._lately[owner] = pod
 
     def _node(self, node: NodeView) -> None:
-        self._metadata(node.metadata)
+        self._metadata(node.metadata, node.metadata)
         for part, name in ((node.spec, "taints"), (node.status, "capacity"), (node.status, "allocatable")):
             self._field(part, name, part)
         _set(node.status, "conditions", self._conditions(node.status.conditions, ()))
 
-    def _metadata(self, metadata: ObjectMeta) -> None:
-        self._text(metadata, "namespace")
-        self._text(metadata, "generate_name")
-        self._text(metadata, "creation_timestamp")
+    def _metadata(self, metadata: ObjectMeta, like: ObjectMeta) -> None:
+        texts = self._texts.setdefault
+        if namespace := metadata.namespace:
+            _set(metadata, "namespace", texts(namespace, namespace))
+        if generate_name := metadata.generate_name:
+            _set(metadata, "generate_name", texts(generate_name, generate_name))
+        if created := metadata.creation_timestamp:
+            _set(metadata, "creation_timestamp", texts(created, created))
         if metadata.labels:
-            texts = self._texts.setdefault
             _set(metadata, "labels", {texts(key, key): texts(value, value) for key, value in metadata.labels.items()})
-        self._field(metadata, "annotations", metadata)
-        self._field(metadata, "owner_references", metadata)
-        self._field(metadata, "finalizers", metadata)
+        if metadata.annotations:
+            self._field(metadata, "annotations", like)
+        if metadata.owner_references:
+            self._field(metadata, "owner_references", like)
+        if metadata.finalizers:
+            self._field(metadata, "finalizers", like)
 
     def _conditions(self, conditions: tuple[Condition, ...], siblings: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Times seldom repeat: only with a sibling, and within the object."""
-        if len(siblings) == len(conditions):
-            conditions = tuple(
-                [known if known == one else one for one, known in zip(conditions, siblings, strict=True)]
-            )
-        time = None
-        for one in conditions:
-            self._text(one, "type")
-            self._text(one, "status")
-            self._text(one, "reason")
-            self._text(one, "message")
+        texts = self._texts.setdefault
+        shared, time = [], None
+        for one, known in zip_longest(conditions, siblings[: len(conditions)]):
+            if one == known and one is not known:
+                shared.append(known)
+                continue
+            shared.append(one)
+            _set(one, "type", texts(one.type, one.type))
+            _set(one, "status", texts(one.status, one.status))
+            if one.reason:
+                _set(one, "reason", texts(one.reason, one.reason))
+            if one.message:
+                _set(one, "message", texts(one.message, one.message))
             if one.last_transition_time == time:
                 _set(one, "last_transition_time", time)
             time = one.last_transition_time
-        return conditions
-
-    def _text(self, struct: Any, name: str) -> None:
-        text = getattr(struct, name)
-        if text:
-            _set(struct, name, self._texts.setdefault(text, text))
+        return tuple(shared)
 
     def _field(self, struct: Any, name: str, like: Any) -> None:
         """Shares one field: with what `like` has there, if that is equal, else with any that was seen."""

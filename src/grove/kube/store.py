@@ -89,6 +89,7 @@ class Store(Generic[T]):
         self._history: History = Ordered()
         self._is_ordered = True
         self._revision = ""
+        self._reached = 0  # the same as a number
         self._applied = 0
         self._echoes = 0
 
@@ -275,8 +276,10 @@ class Store(Generic[T]):
             self._history = Opaque()
 
     def _hear(self, revision: str) -> None:
-        if not self._is_ordered or not self._revision or int(revision) > int(self._revision):
+        if not self._is_ordered:
             self._revision = revision
+        elif (number := int(revision)) > self._reached:
+            self._revision, self._reached = revision, number
 
     def _told(self, changes: tuple[Change[T], ...]) -> tuple[Change[T], ...]:
         if changes:

@@ -110,6 +110,21 @@ def test_a_name_that_is_used_again_is_another_object(store: Store[Thing]) -> Non
     assert store.get("ns", "a") is new
 
 
+def test_what_gave_its_name_to_another_does_not_come_back_when_that_is_gone(store: Store[Thing]) -> None:
+    store.apply_event("ADDED", thing("a", 5, uid="one"))
+    store.apply_write(thing("a", 8, uid="two"))
+    store.apply_delete(thing("a", 8, uid="two"))
+    assert store.apply_event("MODIFIED", thing("a", 6, uid="one")) == ()
+
+
+def test_a_list_of_the_past_does_not_bring_back_what_is_long_forgotten(store: Store[Thing]) -> None:
+    store.replace([thing("a", 5)], "5")
+    store.apply_event("DELETED", thing("a", 9))
+    store.apply_bookmark("10")
+    assert store.statistics().graves == 0
+    assert store.replace([thing("a", 5)], "8") == ()
+
+
 def test_a_list_is_taken_over_as_a_difference(store: Store[Thing]) -> None:
     kept, changed, lost = thing("kept", 3), thing("changed", 4), thing("lost", 5)
     store.replace([kept, changed, lost], "5")
