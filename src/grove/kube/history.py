@@ -66,14 +66,16 @@ class Ordered:
 
     - An object is newer if its number is greater, whoever tells: a watch, a list, our own write.
     - A uid that was deleted stays so: nothing up to the number of its deletion is news. What we deleted ourselves is
-      dead for good until a watch or a list tells the number.
+      dead until a watch or a list tells the number. Under a selector neither can: an object that leaves the selection
+      looks deleted, and may come in again before our deletion. There it is dead for good, as far as GRAVES go.
     - `complete`: a list or a bookmark has promised that everything up to this number was delivered. What is not held
       and not newer is dead; so graves up to here need not be remembered. The number of an event is no such promise
       here, although API servers keep the order: this way a store also survives a watch that does not.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, selects: bool = False) -> None:
         self.complete = 0
+        self._selects = selects
         self._dead: dict[str, int] = {}
         self._unseen: dict[str, int | None] = {}
 
@@ -102,7 +104,8 @@ class Ordered:
         return int(version) <= int(revision)  # newer ones were created after the list was made
 
     def bury(self, uid: str, version: str) -> None:
-        self._unseen.pop(uid, None)
+        if not self._selects:
+            self._unseen.pop(uid, None)
         at = int(version)
         if at > self.complete:
             self._dead[uid] = max(at, self._dead.get(uid, 0))
@@ -111,7 +114,7 @@ class Ordered:
     def bury_unseen(self, uid: str, known: str | None, is_held: bool) -> None:
         at = None if known is None else int(known)
         is_known_dead = uid in self._dead or (not is_held and at is not None and at <= self.complete)
-        if not is_known_dead:
+        if self._selects or not is_known_dead:
             self._unseen[uid] = at
             _bound(self._unseen)
 
@@ -120,7 +123,7 @@ class Ordered:
 
     def listed(self, uids: Collection[str], revision: str) -> None:
         at = int(revision)
-        for uid, known in list(self._unseen.items()):
+        for uid, known in [] if self._selects else list(self._unseen.items()):
             if known is not None and known <= at and uid not in uids:
                 del self._unseen[uid]  # it was there at `known` and is not at `revision`: it died before
         self.completed(revision)

@@ -86,7 +86,7 @@ class Store(Generic[T]):
         self._indexes = {name: Index(keys_of) for name, keys_of in indexes.items()}
         self._namespaces: dict[str, dict[str, T]] = {}
         self._uids: dict[str, T] = {}
-        self._history: History = Ordered()
+        self._history: History = Ordered(selects=matches is not None)
         self._is_ordered = True
         self._revision = ""
         self._reached = 0  # the same as a number
@@ -185,6 +185,8 @@ class Store(Generic[T]):
         if self._matches is not None and not self._matches(metadata, obj):
             # It is elsewhere now. Older news of it would bring it back; newer ones are for the server to choose.
             self._history.bury(uid, version)
+            if held is not None:  # perhaps an incarnation before
+                self._history.bury(self._metadata_of(held).uid or "", version)
             return self._told(() if held is None else (self._remove(held),))
         self._history.wrote(uid, version)
         return self._told(self._put(held, metadata, obj))
@@ -197,8 +199,6 @@ class Store(Generic[T]):
         metadata = self._metadata_of(obj)
         uid, version = self._identity(metadata)
         held = self._uids.get(uid)
-        if held is None and self._matches is not None and not self._matches(metadata, obj):
-            return ()
         self._history.bury_unseen(uid, version, held is not None)
         return self._told(() if held is None else (self._remove(held),))
 

@@ -254,7 +254,7 @@ class FakeClock:
 
 async def settle() -> None:
     """Lets every task run until all of them wait for the test: nothing here takes more turns than this."""
-    for _ in range(200):
+    for _ in range(25):
         await asyncio.sleep(0)
 
 
