@@ -8,7 +8,7 @@ decodes a struct of its own.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -138,8 +138,12 @@ class ContainerStatus(Struct, frozen=True, kw_only=True):
     last_state: ContainerState = ContainerState()
 
 
+STEPS: Final = frozenset({"PodReadyToStartContainers", "Initialized", "ContainersReady"})
+"""Conditions of a pod on its way to `Ready`, which every pod has and nothing is decided by."""
+
+
 class PodStatus(Struct, frozen=True, kw_only=True):
-    """How a pod fares."""
+    """How a pod fares. Its conditions are those that are no mere STEPS."""
 
     phase: str = ""
     reason: str = ""
@@ -149,6 +153,11 @@ class PodStatus(Struct, frozen=True, kw_only=True):
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.conditions:
+            kept = tuple([one for one in self.conditions if one.type not in STEPS])
+            msgspec.structs.force_setattr(self, "conditions", kept)
 
 
 class PodView(Struct, frozen=True, kw_only=True):

@@ -55,19 +55,22 @@ class Sharing:
             self._node(obj)
         elif isinstance(obj, msgspec.Struct) and isinstance(metadata := getattr(obj, "metadata", None), ObjectMeta):
             self._metadata(metadata, metadata)
-        if len(self._parts) + len(self._texts) > self._sweep_at:
+        if self._size() > self._sweep_at:
             self.sweep()
         return obj
 
     def sweep(self) -> None:
         """Forgets what nobody refers to any more."""
-        self._lately.clear()
+        self._lately = _referred(self._lately, _ALONE_PART)
         self._texts = _referred(self._texts, _ALONE_TEXT)
         self._parts = _referred(self._parts, _ALONE_PART)
-        self._sweep_at = max(FIRST_SWEEP, 2 * (len(self._parts) + len(self._texts)))
+        self._sweep_at = max(FIRST_SWEEP, 2 * self._size())
 
     def statistics(self) -> Statistics:
-        return Statistics(entries=len(self._texts) + len(self._parts), hits=self._hits, misses=self._misses)
+        return Statistics(entries=self._size(), hits=self._hits, misses=self._misses)
+
+    def _size(self) -> int:
+        return len(self._texts) + len(self._parts) + len(self._lately)
 
     def _pod(self, pod: PodView) -> None:
         """Written out where 100,000 pods come at once: a call costs as much as what it does."""
@@ -110,8 +113,9 @@ class Sharing:
             _set(metadata, "labels", {texts(key, key): texts(value, value) for key, value in metadata.labels.items()})
         if metadata.annotations:
             self._field(metadata, "annotations", like)
-        if metadata.owner_references:
-            self._field(metadata, "owner_references", like)
+        # No entry for owners: only siblings would use it, and they have found each other already.
+        if metadata.owner_references and like.owner_references == metadata.owner_references:
+            _set(metadata, "owner_references", like.owner_references)
         if metadata.finalizers:
             self._field(metadata, "finalizers", like)
 
