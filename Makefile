@@ -18,11 +18,11 @@ demo: $(STAMP) ## Show what Grove can do today
 
 check: $(STAMP) static ## Lint, types, import rules and the fast tests, in under 30 s
 	@echo "== fast tests"
-	@$(PYTEST) tests/unit -q -m "not slow"
+	@$(PYTEST) tests/unit -q -n auto -m "not slow"
 
 test: $(STAMP) static ## Everything that needs no Go, with coverage
 	@echo "== tests"
-	@$(PYTEST) tests/unit tests/model --cov --cov-branch --cov-report=term:skip-covered
+	@$(PYTEST) tests/unit tests/model -n auto --cov --cov-branch --cov-report=term:skip-covered
 
 test-kubernetes: $(STAMP) kubernetes ## The cluster tests, on a real control plane
 	@echo "== cluster tests"

@@ -74,7 +74,7 @@ class Client(Reader):
         type: type[T] = JSON,
     ) -> T:
         """Replaces an object or a subresource (`status`, `scale`); with a resourceVersion in it, only that version."""
-        path = resource.path(namespace, name, subresource)
+        path = resource.object_path(namespace, name, subresource)
         query = self._write_query(dry_run, field_validation, field_manager)
         content = encode(body if subresource else with_kind(resource, body))
         return await self._object("update", "PUT", path, query, content, type)
@@ -94,7 +94,7 @@ class Client(Reader):
         type: type[T] = JSON,
     ) -> T:
         """Changes an object or a subresource: a merge patch, the operations of a JSON patch, or a strategic one."""
-        path = resource.path(namespace, name, subresource)
+        path = resource.object_path(namespace, name, subresource)
         query = self._write_query(dry_run, field_validation, field_manager)
         return await self._object("patch", "PATCH", path, query, encode(change), type, PATCH_TYPES[form])
 
@@ -118,7 +118,7 @@ class Client(Reader):
         """
         if not (field_manager or self._field_manager):
             raise ValueError("apply: name the field_manager, here or for the whole client: it owns what is applied")
-        path = resource.path(namespace, name, subresource)
+        path = resource.object_path(namespace, name, subresource)
         query = self._write_query(dry_run, field_validation, field_manager) + options.present(force=force)
         content = encode(with_kind(resource, body))
         return await self._object("patch", "PATCH", path, query, content, type, APPLY_TYPE)
@@ -141,7 +141,7 @@ class Client(Reader):
         Gives the object as the server last knew it, or None where the server says only that it is done. An object with
         finalizers or a grace period is still there afterwards.
         """
-        path = resource.path(namespace, name)
+        path = resource.object_path(namespace, name)
         told = options.delete_options(
             propagation=propagation,
             grace_period=grace_period,

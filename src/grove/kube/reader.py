@@ -103,7 +103,7 @@ class Reader:
     ) -> T:
         """An object, or a subresource of it. `resource_version="0"` takes any version that the server has at hand."""
         query = options.present(resourceVersion=resource_version)
-        return await self._object("get", "GET", resource.path(namespace, name, subresource), query, None, type)
+        return await self._object("get", "GET", resource.object_path(namespace, name, subresource), query, None, type)
 
     async def list(
         self,
