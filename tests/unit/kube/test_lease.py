@@ -318,6 +318,7 @@ def test_two_of_one_name_that_start_at_once_do_not_both_lead(world: World, serve
     both = [Candidate(server, "same") for _ in range(2)]
     world.advance(60)
     assert [one.election.statistics().leading for one in both].count(True) == 1
+    assert {write.term for write in server.writes} == {0}  # and neither took it from the other
 
 
 def test_the_holders_own_promise_counts_not_ours(world: World, server: Server) -> None:
