@@ -33,6 +33,9 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = "default"
     """Where commands work unless told otherwise."""
 
+    def __repr__(self) -> str:
+        return f"Connection({self.server!r}, …)"  # the URL of a proxy may hold a password
+
 
 def in_cluster(
     *,

@@ -145,7 +145,8 @@ def _decode(decoder: msgspec.json.Decoder[Any], body: bytes, context: str) -> An
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        start = body[:80].decode(errors="replace")
+        # Of an object nothing is shown: it may be a secret. What is none is a page of something else.
+        start = "with {" if body.startswith(b"{") else repr(body[:80].decode(errors="replace"))
         raise UnexpectedAnswer(
-            f"{context}: the answer is not what was asked for: {error} (it begins {start!r})"
+            f"{context}: the answer is not what was asked for: {error} (it begins {start})"
         ) from error

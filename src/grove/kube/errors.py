@@ -4,6 +4,7 @@
     ├── ConnectionConfigError       no usable kubeconfig, or not inside a cluster: the user must change something
     ├── CredentialsError            credentials could not be had: exec plugin failed, token file unreadable
     ├── Unreachable                 no answer, or not all of one; says whether the request may have been carried out
+    │   └── Untrusted               nobody we trust vouches for the server: the user must change something
     ├── UnexpectedAnswer            an answer that is not what was asked for
     └── ApiError                    the server said no
         ├── BadRequest              400
@@ -88,6 +89,13 @@ class Unreachable(KubeError):
     def __init__(self, message: str, *, may_have_acted: bool) -> None:
         super().__init__(message)
         self.may_have_acted = may_have_acted
+
+
+class Untrusted(Unreachable):
+    """What answers is not the server that was meant, or not known to be: nothing was sent."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, may_have_acted=False)
 
 
 class UnexpectedAnswer(KubeError):

@@ -43,6 +43,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     provide_cluster_info: bool = False
     interactive_mode: str = "IfAvailable"
 
+    def __repr__(self) -> str:
+        return f"Plugin({self.command!r}, …)"  # arguments and environment may be secrets
+
 
 class _CredentialStatus(msgspec.Struct, frozen=True, rename="camel"):
     token: str = ""
@@ -196,6 +199,8 @@ def read_credential(output: bytes, plugin: Plugin) -> tuple[Identity, float | No
     status = credential.status or _CredentialStatus()
     if bool(status.client_certificate_data) != bool(status.client_key_data):
         raise CredentialsError(f"{where} gave a certificate without its key, or a key without its certificate")
+    if not status.token.isprintable():
+        raise CredentialsError(f"{where} gave a token with characters that no token has")
     if not (status.token or status.client_certificate_data):
         raise CredentialsError(f"{where} gave neither a token nor a client certificate")
     certificate = (

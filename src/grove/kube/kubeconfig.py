@@ -31,6 +31,9 @@ class Named(msgspec.Struct, frozen=True):
     content: Entry
     file: Path
 
+    def __repr__(self) -> str:
+        return f"Named({self.name!r}, …, {str(self.file)!r})"  # the content of a user is a secret
+
     def text(self, key: str) -> str:
         value = self.content.get(key)
         if value is None:
@@ -187,7 +190,10 @@ def _plain_credentials(user: Named, where: str, now: Callable[[], float]) -> Cre
         if has_certificate
         else None
     )
-    fixed = Identity(user.text("token"), certificate)
+    token = user.text("token").strip()
+    if not token.isprintable():
+        raise ConnectionConfigError(f"{where}: token: holds characters that no token has")
+    fixed = Identity(token, certificate)
     if not (user.text("tokenFile") or from_files):
         return Fixed(fixed)
     return Files(

@@ -33,13 +33,14 @@ class Preconditions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """The body of a deletion."""
+    """The body of a deletion. A server that reads it passes over the same options in the query, also `dryRun`."""
 
     kind: str = msgspec.field(default_factory=lambda: "DeleteOptions")  # from a factory: never omitted
     api_version: str = msgspec.field(default_factory=lambda: "v1")
     grace_period_seconds: int | None = None
     preconditions: Preconditions | None = None
     propagation_policy: str | None = None
+    dry_run: tuple[str, ...] = ()
 
 
 def selector_text(selector: Selector) -> str:
@@ -57,13 +58,14 @@ def write(*, dry_run: bool, field_validation: str = "", field_manager: str = "")
 
 
 def delete_options(
-    propagation: Propagation, grace_period: int | None, uid: str, resource_version: str
+    *, propagation: Propagation, grace_period: int | None, dry_run: bool, uid: str = "", resource_version: str = ""
 ) -> DeleteOptions:
     conditions = Preconditions(uid=uid or None, resource_version=resource_version or None)
     return DeleteOptions(
         grace_period_seconds=grace_period,
         preconditions=conditions if uid or resource_version else None,
         propagation_policy=propagation or None,
+        dry_run=("All",) if dry_run else (),
     )
 
 

@@ -30,8 +30,7 @@ class Resource(msgspec.Struct, frozen=True):
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The path of an object, of its subresource or, without a name, of a collection.
 
-        A namespaced resource without a namespace is the collection of all namespaces. What cannot be a path is refused
-        here: a request for one object must never become one for the collection.
+        A namespaced resource without a namespace is the collection of all namespaces. What cannot be a path is refused.
         """
         if namespace and not self.namespaced:
             raise ValueError(f"{self.name} are in no namespace, not in {namespace!r}: leave the namespace out")
@@ -48,6 +47,12 @@ class Resource(msgspec.Struct, frozen=True):
         if subresource:
             parts += [_segment(part) for part in subresource.split("/")]
         return "/".join(parts)
+
+    def object_path(self, namespace: str, name: str, subresource: str = "") -> str:
+        """The path of one object. Without a name it would be the collection: a deletion would delete all of it."""
+        if not name:
+            raise ValueError(f"{self.name}: name the object")
+        return self.path(namespace, name, subresource)
 
 
 def _segment(text: str) -> str:

@@ -19,6 +19,7 @@ from grove.kube.errors import (
     TooManyRequests,
     Unavailable,
     Unreachable,
+    Untrusted,
 )
 
 TRANSIENT = (InternalError, BadGateway, Unavailable, ServerTimeout)
@@ -54,6 +55,8 @@ def may_repeat(error: KubeError, *, read: bool) -> bool:
     """Whether making the request again can help, and cannot do anything twice."""
     if isinstance(error, TooManyRequests):
         return not error.by_disruption_budget
+    if isinstance(error, Untrusted):
+        return False
     if isinstance(error, Unreachable):
         return read or not error.may_have_acted
     return read and isinstance(error, TRANSIENT)

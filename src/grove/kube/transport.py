@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode, urlsplit, urlunsplit
 
 import aiohttp
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from grove.kube import retry
 from grove.kube.connection import Connection
 from grove.kube.credentials import Identity
-from grove.kube.errors import CredentialsError, KubeError, Unauthorized, Unreachable, from_answer
+from grove.kube.errors import CredentialsError, KubeError, Unauthorized, Unreachable, Untrusted, from_answer
 from grove.kube.pool import Pool, new_session
 from grove.kube.ratelimit import TokenBucket
 from grove.kube.retry import RetryPolicy
@@ -84,6 +85,7 @@ class Transport:
         self.counters = Counters()
         self._connection = connection
         self._server = connection.server.rstrip("/")
+        self._proxy, self._proxy_headers = split_password(connection.proxy)
         self._contexts = Contexts(connection)
         self._user_agent = user_agent
         self._slots = asyncio.Semaphore(max_in_flight)
@@ -193,7 +195,8 @@ class Transport:
             timeout=timeout,
             ssl=self._contexts.context(identity.certificate),
             server_hostname=self._connection.server_name or None,
-            proxy=self._connection.proxy or None,
+            proxy=self._proxy or None,
+            proxy_headers=self._proxy_headers,
             allow_redirects=False,  # nobody else gets our token
         )
 
@@ -205,6 +208,11 @@ class Transport:
             self.counters.waiting -= 1
 
     def _unreachable(self, request: Request, error: Exception) -> Unreachable:
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            return Untrusted(
+                f"{self._context(request)}: {self._server}: {error.certificate_error}; "
+                "check certificate-authority and tls-server-name of the kubeconfig"
+            )
         never_sent = isinstance(error, NEVER_SENT)
         what = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
         return Unreachable(f"{self._context(request)}: {self._server}: {what}", may_have_acted=not never_sent)
@@ -225,6 +233,16 @@ class Transport:
             if text := warning_text(header):
                 self.counters.warnings += 1
                 self._on_warning(text)
+
+
+def split_password(url: str) -> tuple[str, dict[str, str]]:
+    """The URL of a proxy and the headers that log in to it, apart: aiohttp's errors quote the URL."""
+    parts = urlsplit(url)
+    if parts.username is None:
+        return url, {}
+    login = base64.b64encode(f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()).decode()
+    plain = parts._replace(netloc=parts.netloc.rpartition("@")[2])
+    return urlunsplit(plain), {"Proxy-Authorization": f"Basic {login}"}
 
 
 async def read_all(response: aiohttp.ClientResponse) -> bytes:

@@ -113,6 +113,8 @@ class Watch(Generic[T]):
         except TimeoutError as error:
             raise self._broken(f"silent for {self._stall:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
+            if self._ended:  # by `close`, from another task
+                return False
             raise self._broken(str(error) or type(error).__name__) from error
         if not chunk:
             if self._splitter.unfinished:

@@ -185,7 +185,7 @@ def writes(method: str) -> Callable[[Seen], bool]:
 
 # A slow body is noticed by the time limit: short where one is to come, the usual one elsewhere.
 def limits(fault: Fault) -> Timeouts:
-    return Timeouts(request=0.5) if isinstance(fault, Stall) else Timeouts()
+    return Timeouts(request=1.0) if isinstance(fault, Stall) else Timeouts()
 
 
 @pytest.mark.parametrize("fault", [*SAFE, *UNSAFE])
