@@ -210,3 +210,36 @@ def test_deletions_that_nobody_confirms_are_forgotten_at_last(store: Store[Thing
     for index in range(GRAVES + 5):
         store.apply_delete(thing(f"n{index}", 5))
     assert store.statistics().graves == GRAVES
+
+
+X, Y = {"app": "x"}, {"app": "y"}
+
+
+@pytest.fixture
+def selecting() -> Store[Thing]:
+    return Store(matches=lambda metadata, _: metadata.labels == X)
+
+
+def test_a_write_of_ours_elsewhere_outdates_what_was_on_its_way_here(selecting: Store[Thing]) -> None:
+    assert selecting.apply_write(thing("a", 7, labels=Y)) == ()
+    assert selecting.apply_event("ADDED", thing("a", 6, labels=X)) == ()
+
+
+def test_a_write_of_ours_elsewhere_ends_the_incarnation_before(selecting: Store[Thing]) -> None:
+    selecting.apply_event("ADDED", thing("a", 5, uid="one", labels=X))
+    assert len(selecting.apply_write(thing("a", 9, uid="two", labels=Y))) == 1
+    assert selecting.apply_write(thing("a", 6, uid="one", labels=X)) == (), "an answer that comes late"
+
+
+def test_what_we_deleted_does_not_come_back_through_the_selection(selecting: Store[Thing]) -> None:
+    selecting.apply_event("ADDED", thing("a", 5, labels=X))
+    selecting.apply_delete(thing("a", 5, labels=X))
+    selecting.apply_event("DELETED", thing("a", 6, labels=X))  # not by us: someone had changed its label
+    assert selecting.apply_event("ADDED", thing("a", 7, labels=X)) == (), "and back, before we deleted it"
+    selecting.apply_bookmark("8")
+    assert selecting.replace([thing("a", 9, labels=X)], "9") == ()
+
+
+def test_what_we_deleted_elsewhere_is_dead_here_too(selecting: Store[Thing]) -> None:
+    assert selecting.apply_delete(thing("a", 7, labels=Y)) == ()
+    assert selecting.apply_event("ADDED", thing("a", 6, labels=X)) == ()
