@@ -259,7 +259,7 @@ def test_our_own_writes_are_read_while_others_write(cluster: ControlPlane, names
                     for seed in range(4):
                         group.create_task(contest.write(random.Random(seed)))
                     group.create_task(contest.disturb(random.Random(9)))
-                last = await client.create(CONFIG_MAPS, {"metadata": {"name": "last"}}, namespace=namespace)
+                last = await client.create(CONFIG_MAPS, config_map("last", ""), namespace=namespace)
                 await contest.cache.wait_for(last["metadata"]["resourceVersion"])
                 assert content(contest.cache) == await truth(client, namespace)
             assert contest.checked > 60
