@@ -26,11 +26,6 @@ def _types() -> _Types:
     return msgspec.json.decode(raw, type=_Types)
 
 
-def kubernetes_version() -> str:
-    """The version of Kubernetes that the types were taken from."""
-    return _types().version
-
-
 @functools.cache
 def schema(name: str) -> JSON:
     """The schema of a Kubernetes type, whole. Shared between callers: copy it before changing it."""

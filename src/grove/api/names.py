@@ -34,10 +34,6 @@ def shorten(name: str, limit: int) -> str:
     return f"{name[: min(_HEAD, limit - _DIGEST - 1)]}-{digest}"
 
 
-def is_shortened(name: str, limit: int) -> bool:
-    return len(name) > limit
-
-
 def standalone_clique_in_full(pcs: str, replica: int, clique: str) -> str:
     return f"{pcs}-{replica}-{clique}"
 

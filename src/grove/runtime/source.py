@@ -51,7 +51,7 @@ class Watched(Generic[Event, Key]):
             try:
                 for key in self._keys(event):
                     add(key)
-            except Exception:
+            except Exception:  # a mapping that fails for one event must not end the source for all others
                 self.failures += 1
                 log.exception("event passed over", extra={"source": self.name})
 

@@ -65,3 +65,17 @@ def test_keys_that_nobody_knows_are_passed_over_with_a_warning() -> None:
     assert configuration is not None
     assert configuration.authorizer.enabled
     assert [str(one.path) for one in problems.warnings] == ["authorizer.reconcilerServiceAccountUserName"]
+
+
+def test_a_scheduler_configuration_is_read_with_its_defaults() -> None:
+    header = {"apiVersion": "scheduler.config.grove.io/v1alpha1", "kind": "SchedulerConfiguration"}
+    problems = Problems()
+    configuration = admission.scheduler_configuration({**header, "preemption": {"policy": "minGangs"}}, problems)
+    assert configuration is not None
+    assert configuration.scheduler_names == ("grove-scheduler",)
+    assert (configuration.preemption.policy, configuration.preemption.enabled) == ("minGangs", True)
+    assert (configuration.server.metrics.port, configuration.runtime_client_connection.qps) == (8080, 300)
+
+
+def test_a_document_of_another_kind_is_no_scheduler_configuration() -> None:
+    assert admission.scheduler_configuration(HEADER, Problems()) is None
