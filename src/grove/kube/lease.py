@@ -302,7 +302,7 @@ class Election:
         try:
             async with asyncio.timeout(timeout):
                 return await call()
-        except Exception as error:
+        except Exception as error:  # whatever it was, we hold no lease by it: that is the safe side
             self._failures += 1
             log.error("lease request failed", extra={**self._fields(), "error": repr(error)})
             log.debug("lease request failed", exc_info=error)
