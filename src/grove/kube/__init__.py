@@ -1,1 +1,0 @@
-"""Speaking to an API server: connection, client, errors, watch, cache."""

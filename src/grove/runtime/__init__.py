@@ -1,1 +1,0 @@
-"""Running things: clock, work queue, controllers, manager, health, metrics and logs."""
