@@ -31,7 +31,7 @@ test-kubernetes: $(STAMP) kubernetes ## The cluster tests, on a real control pla
 kubernetes: ## Build a real Kubernetes control plane into the cache (about 10 minutes, once)
 	@$(if $(PYTHON),$(PYTHON),$(error Python 3.11 or newer is needed; name it with PYTHON=…)) tools/kubernetes/build.py
 
-bench-%: $(STAMP) ## Run a benchmark: cli, api
+bench-%: $(STAMP) ## Run a benchmark: cli, api, cache
 	@$(PY) -m tests.bench.$*
 
 docs: $(STAMP) ## Write the generated pages of docs/reference

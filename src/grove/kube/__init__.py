@@ -1,0 +1,1 @@
+"""Speaking to an API server: connection, client, errors, watch, cache."""

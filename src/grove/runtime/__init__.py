@@ -1,0 +1,1 @@
+"""Running things: clock, work queue, controllers, manager, health, metrics and logs."""

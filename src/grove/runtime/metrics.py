@@ -1,0 +1,158 @@
+"""Metrics for Prometheus, read from the `statistics()` of what lives long, when somebody asks.
+
+    metrics = Metrics(controllers=[pods, gangs], elections=[election], recorders=[recorder])
+    text = metrics.text()
+
+Nothing counts twice and nothing is registered anywhere: the registry belongs to the object that `main` made.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, Final, Protocol
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from grove.kube.events import RecorderStatistics
+from grove.kube.lease import ElectionStatistics
+from grove.runtime.controller import ControllerStatistics
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class HasControllerStatistics(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def statistics(self) -> ControllerStatistics[Any]: ...
+
+
+class HasElectionStatistics(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def statistics(self) -> ElectionStatistics: ...
+
+
+class HasRecorderStatistics(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def statistics(self) -> RecorderStatistics: ...
+
+
+class Metrics(Collector):
+    """A registry of its own, with one collector: this."""
+
+    def __init__(
+        self,
+        *,
+        controllers: Callable[[], Sequence[HasControllerStatistics]] = tuple,
+        elections: Sequence[HasElectionStatistics] = (),
+        recorders: Sequence[HasRecorderStatistics] = (),
+        more: Sequence[Callable[[], Iterable[Metric]]] = (),
+    ) -> None:
+        """`controllers` is asked each time, for they are made when a term begins; `more` is for other rooms."""
+        self._controllers = controllers
+        self._elections = elections
+        self._recorders = recorders
+        self._more = more
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
+
+    def text(self) -> bytes:
+        return generate_latest(self._registry)
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        yield from of_controllers({one.name: one.statistics() for one in self._controllers()})
+        yield from of_elections({one.name: one.statistics() for one in self._elections})
+        yield from of_recorders({one.name: one.statistics() for one in self._recorders})
+        for families in self._more:
+            yield from families()
+
+
+def of_controllers(statistics: dict[str, ControllerStatistics[Hashable]]) -> Iterator[Metric]:
+    if not statistics:
+        return
+    queues = {name: one.queue for name, one in statistics.items()}
+    label = "controller"
+    yield gauge("grove_queue_ready", "Keys that a worker could take now.", label, queues, lambda q: q.ready)
+    yield gauge("grove_queue_delayed", "Keys that wait for a moment.", label, queues, lambda q: q.delayed)
+    yield gauge("grove_queue_failing", "Keys whose last reconcile failed.", label, queues, lambda q: q.failing)
+    yield gauge("grove_queue_oldest_seconds", "How long the next key has waited.", label, queues, lambda q: q.oldest)
+    yield counter("grove_queue_added", "Keys added.", label, queues, lambda q: q.added)
+    yield counter("grove_queue_coalesced", "Keys added that waited already.", label, queues, lambda q: q.coalesced)
+    yield counter("grove_queue_dropped", "Keys dropped by closing.", label, queues, lambda q: q.dropped)
+    yield counter("grove_queue_retries", "Keys added again after a failure.", label, queues, lambda q: q.retries)
+    yield counter("grove_queue_handed_out", "Keys given to workers.", label, queues, lambda q: q.handed_out)
+    yield counter("grove_queue_waited_seconds", "Time that keys waited, ready.", label, queues, lambda q: q.waited)
+    yield gauge("grove_controller_synced", "Whether all sources are.", label, statistics, lambda c: c.synced)
+    yield gauge("grove_workers", "Workers there are.", label, statistics, lambda c: c.workers)
+    yield gauge("grove_workers_busy", "Workers that reconcile.", label, statistics, lambda c: c.busy)
+    yield gauge(
+        "grove_reconcile_longest_seconds",
+        "How long the longest reconcile under way has taken so far.",
+        label,
+        queues,
+        lambda q: max(q.working.values(), default=0.0),
+    )
+    yield results(statistics)
+    yield durations(statistics)
+
+
+def results(statistics: dict[str, ControllerStatistics[Hashable]]) -> Metric:
+    family = CounterMetricFamily("grove_reconciles", "Reconciles by how they ended.", labels=["controller", "result"])
+    for name, one in statistics.items():
+        for result in ("done", "requeued", "failed", "terminal", "cancelled"):
+            family.add_metric([name, result], getattr(one, result))
+    return family
+
+
+def durations(statistics: dict[str, ControllerStatistics[Hashable]]) -> Metric:
+    family = HistogramMetricFamily("grove_reconcile_seconds", "How long reconciles took.", labels=["controller"])
+    for name, one in statistics.items():
+        bounds = [*map(str, one.durations.bounds), "+Inf"]
+        buckets = list(zip(bounds, map(float, one.durations.buckets), strict=True))
+        family.add_metric([name], buckets, one.durations.total)
+    return family
+
+
+def of_elections(statistics: dict[str, ElectionStatistics]) -> Iterator[Metric]:
+    if not statistics:
+        return
+    label = "lease"
+    yield gauge("grove_leader", "Whether this process leads.", label, statistics, lambda e: e.leading)
+    yield gauge("grove_lease_seconds_left", "Until the term ends.", label, statistics, lambda e: e.seconds_left)
+    yield counter("grove_lease_tries", "Tries to take or renew the lease.", label, statistics, lambda e: e.tries)
+    yield counter("grove_lease_failures", "Tries without an answer.", label, statistics, lambda e: e.failures)
+    yield counter("grove_lease_terms", "Terms begun by this process.", label, statistics, lambda e: e.terms)
+    yield counter("grove_lease_lost", "Terms lost.", label, statistics, lambda e: e.lost)
+
+
+def of_recorders(statistics: dict[str, RecorderStatistics]) -> Iterator[Metric]:
+    if not statistics:
+        return
+    label = "recorder"
+    yield gauge("grove_events_waiting", "Events to be sent.", label, statistics, lambda r: r.waiting)
+    yield counter("grove_events_recorded", "What happened to objects.", label, statistics, lambda r: r.recorded)
+    yield counter("grove_events_created", "Events created.", label, statistics, lambda r: r.created)
+    yield counter("grove_events_patched", "Events counted up.", label, statistics, lambda r: r.patched)
+    yield counter("grove_events_dropped", "Occurrences not told.", label, statistics, lambda r: r.dropped)
+    yield counter("grove_events_failures", "Requests that failed.", label, statistics, lambda r: r.failures)
+
+
+def gauge(name: str, help: str, label: str, values: dict[str, Any], read: Callable[[Any], float]) -> Metric:
+    family = GaugeMetricFamily(name, help, labels=[label])
+    for key, value in values.items():
+        family.add_metric([key], float(read(value)))
+    return family
+
+
+def counter(name: str, help: str, label: str, values: dict[str, Any], read: Callable[[Any], float]) -> Metric:
+    family = CounterMetricFamily(name, help, labels=[label])
+    for key, value in values.items():
+        family.add_metric([key], float(read(value)))
+    return family
