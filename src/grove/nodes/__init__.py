@@ -1,0 +1,1 @@
+"""Simulated nodes: kubelets as state machines, over the API only."""
