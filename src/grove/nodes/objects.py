@@ -76,6 +76,7 @@ class PodSpec(Struct, frozen=True, kw_only=True):
     overhead: Quantities | None = None
     resources: Requirements | None = None
     service_account_name: str = "default"
+    active_deadline_seconds: int | None = None
     host_network: bool = False
 
 
@@ -132,6 +133,7 @@ class PodStatus(Struct, frozen=True, kw_only=True):
     reason: str = ""
     message: str = ""
     start_time: str | None = None
+    host_ip: str = msgspec.field(name="hostIP", default="")
     pod_ip: str = msgspec.field(name="podIP", default="")
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()

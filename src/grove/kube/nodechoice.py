@@ -1,0 +1,48 @@
+"""Whether a pod wants a node: its node selector and the node affinity that it requires. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grove.kube.affinity import Affinity, NodeSelectorTerm, Requirement
+
+
+def wants(
+    selector: Mapping[str, str] | None, affinity: Affinity | None, *, name: str, labels: Mapping[str, str]
+) -> bool:
+    """Whether a node of this name with these labels is one that the pod may run on."""
+    if any(labels.get(key) != value for key, value in (selector or {}).items()):
+        return False
+    required = None if affinity is None or affinity.node_affinity is None else affinity.node_affinity.required
+    return required is None or any(_matches(term, name, labels) for term in required.node_selector_terms)
+
+
+def _matches(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
+    if not (term.match_expressions or term.match_fields):
+        return False  # an empty term matches nothing
+    return all(_holds(one, labels.get(one.key)) for one in term.match_expressions) and all(
+        _holds(one, name if one.key == "metadata.name" else None) for one in term.match_fields
+    )
+
+
+def _holds(requirement: Requirement, value: str | None) -> bool:
+    match requirement.operator:
+        case "In":
+            return value is not None and value in requirement.values
+        case "NotIn":
+            return value is None or value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            return _compares(requirement, value)
+    return False  # an operator that came after us: better no node than a wrong one
+
+
+def _compares(requirement: Requirement, value: str | None) -> bool:
+    try:
+        bound, number = int(requirement.values[0]), int(value or "")
+    except (ValueError, IndexError):
+        return False
+    return number > bound if requirement.operator == "Gt" else number < bound
