@@ -82,6 +82,8 @@ def phase(view: View) -> str:
     lived, plan = view.life, view.plan
     if lived.over is not None:
         return lived.over.phase
+    if lived.is_gone:
+        return "Succeeded" if all(one.exit and one.exit.code == 0 for one in lived.regular) else "Failed"
     if not life.is_initialized(lived, plan, view.now) and not any(one.exit or one.is_running for one in lived.regular):
         return "Pending"
     if any(one.exit is None and not one.is_running for one in lived.regular):
