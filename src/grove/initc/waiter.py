@@ -84,7 +84,8 @@ def _told(read: Callable[[str], str], path: str) -> str:
     try:
         text = read(path).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise PodInfoError(f"{path}: cannot be read: {error}; mount the pod's downward API there") from error
+        why = (isinstance(error, OSError) and error.strerror) or error
+        raise PodInfoError(f"{path}: cannot be read: {why}; mount the pod's downward API there") from error
     if not text:
         raise PodInfoError(f"{path}: is empty; the pod has no label grove.io/podgang, or another field is projected")
     return text
@@ -187,9 +188,7 @@ def remedy(error: KubeError, namespace: str) -> str:
     """What somebody must change for a failure to go away; empty where waiting may be enough."""
     match error:
         case Forbidden():
-            return (
-                f"let the pod's service account get, list and watch pods in namespace {namespace}, by Role and binding"
-            )
+            return f"bind a Role to the pod's service account: get, list and watch on pods in namespace {namespace}"
         case Unauthorized() | CredentialsError():
             return "give the pod a valid token: its service account, or the secret with the token, is missing or new"
         case ConnectionConfigError():
