@@ -15,6 +15,7 @@ VERBS: Final = {
     "completion": "Print the completion script of a shell.",
     "crds": "Print the CustomResourceDefinitions, of all kinds or of some.",
     "explain": "Explain a field, or what becomes of a manifest.",
+    "initc": "Wait inside a pod until its parents are ready.",
     "validate": "Check manifests without a cluster.",
 }
 """Every verb with its line in the help; the module `grove.cli.<verb>` holds its `command`."""
