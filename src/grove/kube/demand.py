@@ -6,15 +6,19 @@ that run already; what the pod asks for as a whole takes the place of that sum; 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol, TypeAlias
 
 from grove.api import quantities
+from grove.api.quantities import NANO
 from grove.kube.objects import Quantities, Requirements
 
 Amounts: TypeAlias = dict[str, int]
 
 CPU: Final = "cpu"
+MEMORY: Final = "memory"
+HUGE_PAGES: Final = "hugepages-"
 PODS: Final = "pods"
 
 
@@ -57,19 +61,38 @@ def of_pod(spec: PodShape) -> Amounts:
     _add(total, sidecars)
     _raise(total, peak)
     if spec.resources is not None:
-        total.update(_requested(spec.resources))
-    _add(total, amounts(spec.overhead or {}))
-    return total
+        total.update({name: amount for name, amount in _requested(spec.resources).items() if _is_of_pods(name)})
+    _add(total, _exact(spec.overhead))
+    return {name: _counted(name, amount) for name, amount in total.items()}
 
 
 def amounts(written: Quantities) -> Amounts:
     """Quantities as numbers."""
-    return {name: quantities.milli(text) if name == CPU else quantities.whole(text) for name, text in written.items()}
+    return {name: _counted(name, amount) for name, amount in _exact(written).items()}
 
 
 def _requested(resources: Requirements) -> Amounts:
     # The API server has filled in requests where only limits were given.
-    return amounts(resources.requests or {})
+    return _exact(resources.requests)
+
+
+def _exact(written: Quantities | None) -> Amounts:
+    """In billionths: what is finer than is counted adds up before it is rounded."""
+    return {name: _nano(text) for name, text in written.items()} if written else {}
+
+
+def _counted(name: str, nano: int) -> int:
+    unit = NANO // 1000 if name == CPU else NANO
+    return -(-nano // unit)
+
+
+# The same few texts come again and again: a node's kubelet adds up all its pods for each that comes.
+_nano: Final = functools.lru_cache(maxsize=4096)(quantities.nano)
+
+
+def _is_of_pods(name: str) -> bool:
+    """Whether a pod can ask for it as a whole."""
+    return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES)
 
 
 def _add(total: Amounts, more: Mapping[str, int]) -> None:
