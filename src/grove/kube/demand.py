@@ -48,42 +48,40 @@ def of_pod(spec: PodShape) -> Amounts:
     """What the pod takes, without the one pod that it is."""
     total: Amounts = {}
     for container in spec.containers:
-        _add(total, _requested(container.resources))
-    sidecars: Amounts = {}
-    peak: Amounts = {}
-    for container in spec.init_containers:
-        asked = _requested(container.resources)
-        if container.restart_policy == "Always":
-            _add(sidecars, asked)
-            _raise(peak, sidecars)
-        else:
-            _raise(peak, {name: sidecars.get(name, 0) + asked.get(name, 0) for name in {*sidecars, *asked}})
-    _add(total, sidecars)
-    _raise(total, peak)
-    if spec.resources is not None:
-        total.update({name: amount for name, amount in _requested(spec.resources).items() if _is_of_pods(name)})
-    _add(total, _exact(spec.overhead))
+        _add(total, container.resources.requests)
+    if spec.init_containers:
+        _add_init(total, spec.init_containers)
+    if spec.resources is not None and spec.resources.requests:
+        total.update({name: _nano(text) for name, text in spec.resources.requests.items() if _is_of_pods(name)})
+    _add(total, spec.overhead)
     return {name: _counted(name, amount) for name, amount in total.items()}
 
 
 def amounts(written: Quantities) -> Amounts:
     """Quantities as numbers."""
-    return {name: _counted(name, amount) for name, amount in _exact(written).items()}
+    return {name: _counted(name, _nano(text)) for name, text in written.items()}
 
 
-def _requested(resources: Requirements) -> Amounts:
-    # The API server has filled in requests where only limits were given.
-    return _exact(resources.requests)
+# Amounts below are in billionths: what is finer than is counted adds up before it is rounded. The API server has filled
+# in requests where only limits were given.
 
 
-def _exact(written: Quantities | None) -> Amounts:
-    """In billionths: what is finer than is counted adds up before it is rounded."""
-    return {name: _nano(text) for name, text in written.items()} if written else {}
+def _add_init(total: Amounts, containers: Sequence[HasRequests]) -> None:
+    """Sidecars stay; the others come one after the other, each beside the sidecars that run already."""
+    sidecars: Amounts = {}
+    peak: Amounts = {}
+    for container in containers:
+        beside = dict(sidecars)
+        _add(beside, container.resources.requests)
+        _raise(peak, beside)
+        if container.restart_policy == "Always":
+            sidecars = beside
+            _add(total, container.resources.requests)
+    _raise(total, peak)
 
 
 def _counted(name: str, nano: int) -> int:
-    unit = NANO // 1000 if name == CPU else NANO
-    return -(-nano // unit)
+    return -(-nano // (NANO // 1000 if name == CPU else NANO))
 
 
 # The same few texts come again and again: a node's kubelet adds up all its pods for each that comes.
@@ -95,9 +93,9 @@ def _is_of_pods(name: str) -> bool:
     return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES)
 
 
-def _add(total: Amounts, more: Mapping[str, int]) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, 0) + amount
+def _add(total: Amounts, more: Quantities | None) -> None:
+    for name, text in (more or {}).items():
+        total[name] = total.get(name, 0) + _nano(text)
 
 
 def _raise(total: Amounts, least: Mapping[str, int]) -> None:

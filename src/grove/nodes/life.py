@@ -197,7 +197,8 @@ def _due(life: Life, plan: PodPlan, looked: float, now: float) -> Due | None:
             if threshold > life.at and (found is None or threshold < found.moment):
                 found = Due(threshold)
     if plan.deadline is not None and life.stop is None:
-        moment = max(life.admitted + plan.deadline, looked)
+        moment = life.admitted + plan.deadline
+        moment = moment if moment >= looked else now
         if found is None or moment < found.moment:
             found = Due(moment, is_deadline=True)
     return found

@@ -136,22 +136,23 @@ def conditions(view: View) -> list[Condition]:
 
 
 def _observed(view: View) -> list[tuple[str, bool, str, str]]:
-    containers_ready = _containers_ready(view)
+    reached = phase(view)
+    containers_ready = _containers_ready(view, reached)
     ready = containers_ready
     if containers_ready[0] and (gates := _closed_gates(view)):
         ready = (False, "ReadinessGatesNotReady", gates)
     return [
         ("PodReadyToStartContainers", view.life.over is None, "", ""),
-        ("Initialized", *_initialized(view)),
+        ("Initialized", *_initialized(view, reached)),
         ("Ready", *ready),
         ("ContainersReady", *containers_ready),
         ("PodScheduled", True, "", ""),
     ]
 
 
-def _containers_ready(view: View) -> tuple[bool, str, str]:
+def _containers_ready(view: View, reached: str) -> tuple[bool, str, str]:
     lived, plan = view.life, view.plan
-    if (reached := phase(view)) in ENDS:
+    if reached in ENDS:
         return False, "PodCompleted" if reached == "Succeeded" else "PodFailed", ""
     unready = [
         wanted.name
@@ -161,10 +162,10 @@ def _containers_ready(view: View) -> tuple[bool, str, str]:
     return (False, "ContainersNotReady", _named("unready", unready)) if unready else (True, "", "")
 
 
-def _initialized(view: View) -> tuple[bool, str, str]:
+def _initialized(view: View, reached: str) -> tuple[bool, str, str]:
     """Once it holds it goes on holding, whatever sidecars do."""
     lived, plan = view.life, view.plan
-    if phase(view) == "Succeeded":
+    if reached == "Succeeded":
         return True, "PodCompleted", ""
     if any(one.type == "Initialized" and one.status == "True" for one in view.pod.status.conditions):
         return True, "", ""
