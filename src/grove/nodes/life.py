@@ -68,7 +68,7 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
     stop: Stop | None = None
     over: Over | None = None
     at: float = 0.0
-    """The last look; 0 for a life that was taken up from a status."""
+    """The last look; of a life that was taken up from a status, the last thing that it tells of."""
 
     @property
     def containers(self) -> tuple[Container, ...]:
@@ -103,7 +103,7 @@ def rejected(plan: PodPlan, *, at: float, reason: str, message: str) -> Life:
 def step(life: Life, plan: PodPlan, now: float) -> tuple[Life, float | None]:
     """The pod as it is now, and the moment at which something changes next by itself."""
     looked = life.at
-    life = _settled(life, plan, looked or now)
+    life = _settled(life, plan, looked)
     while (due := _due(life, plan, looked, now)) is not None and due.moment <= now:
         life = _advanced(life, plan, due)
         life = _settled(life, plan, due.moment)

@@ -305,14 +305,18 @@ def taken_up(pod: PodRecord, plan: PodPlan) -> Life | None:
     over = None
     if status.phase in ENDS:
         over = life.Over("Succeeded" if status.phase == "Succeeded" else "Failed", status.reason, status.message)
+    init = _all_taken_up(plan.init, status.init_container_statuses, admitted)
+    regular = _all_taken_up(plan.regular, status.container_statuses, admitted)
     return Life(
         admitted=admitted,
         # A pod that was taken in has statuses of containers.
         is_rejected=over is not None and not status.container_statuses,
         ip=status.pod_ip,
-        init=_all_taken_up(plan.init, status.init_container_statuses, admitted),
-        regular=_all_taken_up(plan.regular, status.container_statuses, admitted),
+        init=init,
+        regular=regular,
         over=over,
+        # Nothing has happened since the last thing told: what was to follow did not wait for us.
+        at=max(admitted, *(one.since for one in init + regular)),
     )
 
 

@@ -88,7 +88,7 @@ def test_the_restart_policy_says_what_follows_an_exit(policy: str, code: str, ph
 
 def test_the_first_restart_comes_at_once_and_the_next_ones_later_and_later_up_to_five_minutes() -> None:
     story = Story(pod(annotations=simulated(crash_after="1s")))
-    starts = []
+    starts: list[int] = []
     while len(starts) < 9:
         story.at(story.wakes or 0)
         if story.state().startswith("running"):
@@ -226,8 +226,10 @@ def test_an_init_container_that_fails_and_may_not_run_again_is_the_end_of_the_po
     story.tells(
         (
             1,
-            "Failed; proxy terminated 0 Completed 0-1; setup terminated 1 Error 0-1; later waiting PodInitializing; "
-            "main waiting PodInitializing",
+            (
+                "Failed; proxy terminated 0 Completed 0-1; setup terminated 1 Error 0-1; later waiting PodInitializing; "
+                "main waiting PodInitializing"
+            ),
         )
     )
     assert story.condition("Initialized") == (
@@ -266,13 +268,17 @@ def test_a_sidecar_that_crashes_later_holds_nobody_up_and_takes_nothing_back() -
     story.tells(
         (
             24,
-            "Pending; proxy waiting CrashLoopBackOff x1; setup terminated 0 Completed 0-15 ready; "
-            "main waiting PodInitializing",
+            (
+                "Pending; proxy waiting CrashLoopBackOff x1; setup terminated 0 Completed 0-15 ready; "
+                "main waiting PodInitializing"
+            ),
         ),
         (
             25,
-            "Running; proxy waiting CrashLoopBackOff x1; setup terminated 0 Completed 0-15 ready; "
-            "main running 25 ready",
+            (
+                "Running; proxy waiting CrashLoopBackOff x1; setup terminated 0 Completed 0-15 ready; "
+                "main running 25 ready"
+            ),
         ),
     )
     assert story.condition("Initialized") == "True"
@@ -396,8 +402,10 @@ def test_sidecars_stop_after_the_others_and_init_containers_are_not_waited_for()
         (12, "Pending; a terminated 0 Completed 0-12; setup running 0 started; main waiting PodInitializing"),
         (
             19,
-            "Failed; a terminated 0 Completed 0-12; setup terminated 0 Completed 0-19 ready; "
-            "main terminated 137 ContainerStatusUnknown",
+            (
+                "Failed; a terminated 0 Completed 0-12; setup terminated 0 Completed 0-19 ready; "
+                "main terminated 137 ContainerStatusUnknown"
+            ),
         ),
     )
 
@@ -422,8 +430,10 @@ def test_sidecars_whose_turn_does_not_come_end_with_the_grace_period() -> None:
         ),
         (
             Story(pod(init=({"name": "setup"}, {"name": "later"}), annotations=simulated(setup__start_delay="1h"))),
-            "Failed; setup terminated 137 ContainerStatusUnknown; later waiting PodInitializing; "
-            "main waiting PodInitializing",
+            (
+                "Failed; setup terminated 137 ContainerStatusUnknown; later waiting PodInitializing; "
+                "main waiting PodInitializing"
+            ),
         ),
     ],
     ids=["creating", "backing off", "initializing"],
