@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from grove.nodes import containers
-from grove.nodes.containers import KILLED, Container, Plan
+from grove.nodes.containers import KILLED, Container, Exit, Plan
 
 LOST: Final = 255
 """The exit code of a container whose end nobody saw."""
@@ -175,11 +175,10 @@ def _put(life: Life, place: Place, container: Container) -> Life:
 
 
 class Due(msgspec.Struct, frozen=True):
-    """The next change: of a container's state, of the pod as a whole (no place), or none but that time has passed."""
+    """The next change: of a container's state, or (without a place) only that time has passed."""
 
     moment: float
     place: Place | None = None
-    is_deadline: bool = False
 
 
 def _due(life: Life, plan: PodPlan, looked: float, now: float) -> Due | None:
@@ -198,9 +197,8 @@ def _due(life: Life, plan: PodPlan, looked: float, now: float) -> Due | None:
                 found = Due(threshold)
     if plan.deadline is not None and life.stop is None:
         moment = life.admitted + plan.deadline
-        moment = moment if moment >= looked else now
-        if found is None or moment < found.moment:
-            found = Due(moment, is_deadline=True)
+        if moment > life.at and (found is None or moment < found.moment):
+            found = Due(moment)
     return found
 
 
@@ -237,9 +235,6 @@ def plan_of(plan: PodPlan, place: Place) -> Plan:
 
 
 def _advanced(life: Life, plan: PodPlan, due: Due) -> Life:
-    if due.is_deadline:
-        message = "Pod was active on the node longer than the specified deadline"
-        return _ending(life, plan, Over("Failed", "DeadlineExceeded", message), due.moment)
     if due.place is None:
         return life
     kind, index = due.place
@@ -258,8 +253,8 @@ def _settled(life: Life, plan: PodPlan, moment: float) -> Life:
         return life
     if life.stop is not None:
         return life if _runs(life) else _concluded(life, plan, life.stop.verdict or _outcome(life), moment)
-    if (verdict := _verdict(life, plan)) is not None:
-        return _ending(life, plan, verdict, moment)
+    if (verdict := _verdict(life, plan, moment)) is not None:
+        return _ending(life, plan, *verdict)
     return _with_next_turn(life, plan, moment)
 
 
@@ -297,15 +292,37 @@ def _is_passed(container: Container, wanted: Plan, moment: float) -> bool:
 # How it ends
 
 
-def _verdict(life: Life, plan: PodPlan) -> Over | None:
-    """What the pod comes to by itself, if it does."""
+DEADLINE_EXCEEDED: Final = Over(
+    "Failed", "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
+)
+
+
+def _verdict(life: Life, plan: PodPlan, moment: float) -> tuple[Over, float] | None:
+    """What the pod comes to by itself, if it does, and since when."""
+    found = _failed_init(life, plan) or _all_done(life, plan)
+    if plan.deadline is None or (exceeded := life.admitted + plan.deadline) > moment:
+        return found
+    return (DEADLINE_EXCEEDED, exceeded) if found is None or exceeded < found[1] else found
+
+
+def _failed_init(life: Life, plan: PodPlan) -> tuple[Over, float] | None:
     for container, wanted in zip(life.init, plan.init, strict=True):
-        if wanted.role == "init" and container.exit is not None and container.has_exited and container.exit.code:
-            return None if wanted.restarts_after(container.exit.code) else Over("Failed")
-    for container, wanted in zip(life.regular, plan.regular, strict=True):
-        if not container.has_exited or container.exit is None or wanted.restarts_after(container.exit.code):
-            return None
-    return _outcome(life)
+        if wanted.role == "init" and (end := _last_end(container, wanted)) is not None and end.code:
+            return Over("Failed"), end.ended
+    return None
+
+
+def _all_done(life: Life, plan: PodPlan) -> tuple[Over, float] | None:
+    ends = [_last_end(container, wanted) for container, wanted in zip(life.regular, plan.regular, strict=True)]
+    known = [one.ended for one in ends if one is not None]
+    return (_outcome(life), max(known)) if len(known) == len(ends) else None
+
+
+def _last_end(container: Container, wanted: Plan) -> Exit | None:
+    """How a container has ended that does not run again."""
+    if not container.has_exited or container.exit is None or wanted.restarts_after(container.exit.code):
+        return None
+    return container.exit
 
 
 def _outcome(life: Life) -> Over:
