@@ -65,13 +65,14 @@ def pods(draw: st.DrawFn, *, is_settled: bool = False) -> PodRecord:
         if draw(st.integers(0, 3)) == 0:
             made["restartPolicy"] = draw(st.sampled_from(("Always", "OnFailure", "Never")))
     deadline = draw(st.none() | st.integers(1, 1500))
+    limits: dict[str, Any] = {} if deadline is None else {"activeDeadlineSeconds": deadline}
     return pod(
         *regular,
         init=tuple(init),
         annotations=annotations,
         restartPolicy=draw(st.sampled_from(("Always", "OnFailure", "Never"))),
         terminationGracePeriodSeconds=draw(SECONDS),
-        **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
+        **limits,
     )
 
 

@@ -68,7 +68,7 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
     stop: Stop | None = None
     over: Over | None = None
     at: float = 0.0
-    """The last look; of a life that was taken up from a status, the last thing that it tells of."""
+    """The last look; of a life that was taken up from a status, when what has its turn got it."""
 
     @property
     def containers(self) -> tuple[Container, ...]:

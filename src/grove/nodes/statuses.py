@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 import msgspec
@@ -306,6 +307,7 @@ def taken_up(pod: PodRecord, plan: PodPlan) -> Life | None:
     if status.phase in ENDS:
         over = life.Over("Succeeded" if status.phase == "Succeeded" else "Failed", status.reason, status.message)
     init = _all_taken_up(plan.init, status.init_container_statuses, admitted)
+    passed = _all_passed(plan.init, status.init_container_statuses, init)
     regular = _all_taken_up(plan.regular, status.container_statuses, admitted)
     return Life(
         admitted=admitted,
@@ -315,9 +317,21 @@ def taken_up(pod: PodRecord, plan: PodPlan) -> Life | None:
         init=init,
         regular=regular,
         over=over,
-        # Nothing has happened since the last thing told: what was to follow did not wait for us.
-        at=max(admitted, *(one.since for one in init + regular)),
+        # What has its turn now has had it since the last init container passed: it did not wait for us.
+        at=max(admitted, *passed),
     )
+
+
+def _all_passed(
+    plans: tuple[Plan, ...], statuses: tuple[ContainerStatus, ...], lives: tuple[Container, ...]
+) -> Iterator[float]:
+    """When init containers let the next one begin; of a sidecar that has restarted, the last time that it would."""
+    started = {one.name for one in statuses if one.started}
+    for plan, container in zip(plans, lives, strict=True):
+        if plan.role == "sidecar" and plan.name in started:
+            yield container.since + plan.startup_delay
+        elif plan.role == "init" and container.has_exited and container.exit is not None and not container.exit.code:
+            yield container.exit.ended
 
 
 def _all_taken_up(

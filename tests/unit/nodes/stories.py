@@ -152,7 +152,9 @@ class Story:
     def told_to_stop(self, moment: float, grace: float = 30) -> "Story":
         """The pod is deleted."""
         self.at(moment)
-        self.apply({"metadata": {"deletionTimestamp": stamp(self.now + grace)}})
+        generation = self.pod.metadata.generation
+        counted = {} if generation is None else {"generation": generation + 1}
+        self.apply({"metadata": {"deletionTimestamp": stamp(self.now + grace)} | counted})
         self.life = life.stopped(self.lived, since=self.now, deadline=self.now + grace)
         return self.at(moment)
 

@@ -227,8 +227,8 @@ def test_an_init_container_that_fails_and_may_not_run_again_is_the_end_of_the_po
         (
             1,
             (
-                "Failed; proxy terminated 0 Completed 0-1; setup terminated 1 Error 0-1; later waiting PodInitializing; "
-                "main waiting PodInitializing"
+                "Failed; proxy terminated 0 Completed 0-1; setup terminated 1 Error 0-1; "
+                "later waiting PodInitializing; main waiting PodInitializing"
             ),
         )
     )
