@@ -318,7 +318,7 @@ def taken_up(pod: PodRecord, plan: PodPlan) -> Life | None:
         regular=regular,
         over=over,
         # What has its turn now has had it since the last init container passed: it did not wait for us.
-        at=max(admitted, *passed),
+        at=max([admitted, *passed]),
     )
 
 
