@@ -177,7 +177,16 @@ def test_a_simulator_that_was_started_again_goes_on_with_a_pod_as_if_nothing_had
     assert taken_up.status == kept.status
     if not knows_more_than_it_tells(kept):
         assert taken_up.wake == kept.wake
-        assert taken_up.at(break_ + until).status == kept.at(break_ + until).status
+        assert remembered(taken_up.at(break_ + until)) == remembered(kept.at(break_ + until))
+
+
+def remembered(story: Story) -> Any:
+    """The status without the runs before the last ones: of a container in a crash loop, only the last is told."""
+    status = story.status
+    for one in status["initContainerStatuses"] + status["containerStatuses"]:
+        if one["state"].keys() == {"terminated"}:
+            one.pop("lastState", None)
+    return status
 
 
 def knows_more_than_it_tells(story: Story) -> bool:

@@ -31,6 +31,7 @@ def test_the_first_status_says_all_that_a_kubelet_says() -> None:
                     {
                         "name": "main",
                         "state": {"running": {"startedAt": now}},
+                        "lastState": {},
                         "ready": True,
                         "restartCount": 0,
                         "image": "main:1",
