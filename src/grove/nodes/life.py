@@ -300,9 +300,11 @@ DEADLINE_EXCEEDED: Final = Over(
 def _verdict(life: Life, plan: PodPlan, moment: float) -> tuple[Over, float] | None:
     """What the pod comes to by itself, if it does, and since when."""
     found = _failed_init(life, plan) or _all_done(life, plan)
-    if plan.deadline is None or (exceeded := life.admitted + plan.deadline) > moment:
+    if plan.deadline is None:
         return found
-    return (DEADLINE_EXCEEDED, exceeded) if found is None or exceeded < found[1] else found
+    exceeded = life.admitted + plan.deadline
+    is_exceeded = exceeded <= moment if found is None else exceeded < found[1]
+    return (DEADLINE_EXCEEDED, exceeded) if is_exceeded else found
 
 
 def _failed_init(life: Life, plan: PodPlan) -> tuple[Over, float] | None:

@@ -549,6 +549,12 @@ def test_a_pod_that_never_restarts_fails_when_its_node_was_without_power() -> No
     assert story.line() == "Failed; setup terminated 0 Completed 0-0 ready; main terminated 255 Unknown 0-30"
 
 
+def test_what_had_not_begun_of_a_pod_that_never_restarts_does_not_begin_after_a_loss_of_power() -> None:
+    told = simulated(slow__start_delay="1h")
+    story = Story(pod({"name": "fast"}, {"name": "slow"}, annotations=told, restartPolicy="Never")).at(5).rebooted(6)
+    assert story.line() == "Failed; fast terminated 255 Unknown 0-6; slow terminated 137 ContainerStatusUnknown"
+
+
 def test_a_pod_that_was_told_to_stop_is_gone_when_its_node_was_without_power() -> None:
     story = Story(pod(annotations=simulated(stop_delay="1h"))).told_to_stop(5).rebooted(10)
     assert story.lived.is_gone

@@ -241,3 +241,32 @@ def test_a_pod_that_was_ended_by_others_while_the_simulator_was_away_is_over() -
     story.restarted().at(5)
     assert story.lived.over == life.Over("Failed", "NodeLost")
     assert (story.wakes, story.told_to_stop(6).lived.is_gone) == (None, True)
+
+
+def test_what_is_being_created_goes_on_from_when_it_had_its_turn() -> None:
+    told = simulated(setup__complete_after="5s", start_delay="10s")
+    story = Story(pod(init=({"name": "setup"},), annotations=told)).at(8).restarted()
+    story.at(14)
+    assert (story.state(), story.wakes) == ("waiting PodInitializing", 15)
+    sidecar = {"name": "proxy", "restartPolicy": "Always", "startupProbe": {"initialDelaySeconds": 5}}
+    story = Story(pod(init=(sidecar,), annotations=simulated(start_delay="10s")))
+    for moment, wake in ((3, 5), (8, 15)):
+        assert story.at(moment).restarted().at(moment).wakes == wake
+
+
+def test_a_pod_that_is_being_ended_comes_to_the_same_end() -> None:
+    sidecar = {"name": "proxy", "restartPolicy": "Always"}
+    told = simulated(stop_delay="2s", proxy__stop_delay="20s")
+    story = Story(pod(init=(sidecar,), annotations=told, restartPolicy="Never", activeDeadlineSeconds=10))
+    assert story.at(13).line() == "Running; proxy running 0 ready; main terminated 0 Completed 0-12"
+    story.restarted().tells((32, "Failed; proxy terminated 0 Completed 0-32; main terminated 0 Completed 0-12"))
+    assert story.status["reason"] == "DeadlineExceeded"
+    done = Story(
+        pod(
+            init=(sidecar,),
+            annotations=simulated(complete_after="5s", proxy__stop_delay="20s"),
+            restartPolicy="Never",
+            activeDeadlineSeconds=10,
+        )
+    )
+    done.at(13).restarted().tells((25, "Succeeded; proxy terminated 0 Completed 0-25; main terminated 0 Completed 0-5"))
