@@ -270,3 +270,9 @@ def test_a_pod_that_is_being_ended_comes_to_the_same_end() -> None:
         )
     )
     done.at(13).restarted().tells((25, "Succeeded; proxy terminated 0 Completed 0-25; main terminated 0 Completed 0-5"))
+
+
+def test_a_sidecar_that_had_not_started_has_let_nobody_pass() -> None:
+    sidecar = {"name": "proxy", "restartPolicy": "Always", "startupProbe": {"initialDelaySeconds": 5}}
+    story = Story(pod(init=(sidecar,), annotations=simulated(proxy__crash_after="2s"))).at(1).restarted()
+    story.tells((6, "Pending; proxy waiting CrashLoopBackOff x1; main waiting PodInitializing"))
