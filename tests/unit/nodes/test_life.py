@@ -528,6 +528,13 @@ def test_a_pod_begins_anew_when_its_node_was_without_power() -> None:
     )
 
 
+def test_a_pod_is_pending_again_while_its_sidecars_start_after_a_loss_of_power() -> None:
+    sidecar = {"name": "proxy", "restartPolicy": "Always", "startupProbe": {"initialDelaySeconds": 5}}
+    story = Story(pod(init=(sidecar,))).at(20).rebooted(30)
+    assert story.line() == "Pending; proxy running 30 x1; main waiting PodInitializing x1"
+    story.tells((35, "Running; proxy running 30 ready x1; main running 35 ready x1"))
+
+
 def test_what_had_completed_for_good_is_not_repeated_after_a_loss_of_power() -> None:
     told = simulated(done__complete_after="5s")
     story = Story(
