@@ -22,6 +22,8 @@ USER_TIMEOUT = 30_000
 PROBE_AFTER, PROBE_EVERY, PROBES = 15, 5, 3
 # Seconds. An attempt that is told to end does so within a few turns of the loop; this is for what nobody thought of.
 PATIENCE = 5.0
+# Of the loop: one closes the socket of what was aborted, and over TLS another tells whoever waits for an answer.
+TURNS = 8
 
 
 class ConnectorClosed(aiohttp.ClientConnectionError):
@@ -76,7 +78,10 @@ class Connector(aiohttp.TCPConnector):
         if attempts:
             await asyncio.wait(attempts, timeout=PATIENCE)
             self._abort()  # those that came about nevertheless
-        await asyncio.sleep(0)  # what was aborted is closed with the next turn of the loop
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+            if not self._opened:
+                break
         await super().close(abort_ssl=abort_ssl)
 
     def _abort(self) -> None:

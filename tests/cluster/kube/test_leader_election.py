@@ -51,7 +51,8 @@ class Candidates:
     def send(self, name: str, number: signal.Signals) -> None:
         os.kill(self.processes[name].pid, number)
         if number in (signal.SIGKILL, signal.SIGINT):
-            self.processes.pop(name).wait(30)
+            self.processes[name].wait(30)
+            del self.processes[name]
 
     def close(self) -> None:
         for process in self.processes.values():
