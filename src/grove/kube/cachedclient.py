@@ -68,7 +68,14 @@ class Caches:
         """A cache of the objects that the selectors choose. `read` is for field selectors, see `selectors.fields`."""
         if resource.name in self._caches:
             raise ValueError(f"{resource.name}: there is a cache already; make it once and hand it to all who read it")
-        source = ClientSource(self._client, resource, type=type, namespace=namespace, labels=labels, fields=fields)
+        source: ClientSource[T] = ClientSource(
+            self._client,
+            resource,
+            type=self._sharing.reads(type),
+            namespace=namespace,
+            labels=labels,
+            fields=fields,
+        )
         cache: Cache[T] = Cache(
             source,
             clock=self._clock,
