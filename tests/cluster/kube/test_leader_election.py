@@ -77,7 +77,7 @@ class Candidates:
         entries = eventually(
             self.entries,
             lambda entries: len(entries) > after + 3 and entries[-1][1] != but,
-            timeout=30.0,
+            timeout=90.0,  # terms are short, and a busy machine loses some
             message=f"nobody but {but} writes: {self.logs()}",
         )
         return entries[-1][1]
