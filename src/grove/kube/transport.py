@@ -102,6 +102,7 @@ class Transport:
         self._policy = policy
         self._on_warning = on_warning
         self._sleep = sleep
+        self._now = now
         self._rng = rng
         self._pool = Pool(max_age=max_connection_age, user_agent=user_agent, now=now, rng=rng)
         self._request_timeout = aiohttp.ClientTimeout(total=timeouts.request, sock_connect=timeouts.connect)
@@ -152,6 +153,7 @@ class Transport:
     async def _exchange(self, request: Request, identity: Identity, fence: Fence) -> Answer:
         await self._waiting(self._slots.acquire())
         self.counters.in_flight += 1
+        began = self._now()
         try:
             with self._pool.session() as session, self._writing(request, fence) as (allowed, timeout):
                 response = await self._request(session, allowed, identity, timeout)
@@ -159,6 +161,7 @@ class Transport:
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unreachable(request, error) from error
         finally:
+            self.counters.took(request.verb, self._now() - began)
             self.counters.in_flight -= 1
             self._slots.release()
         await self._pool.tidy()
@@ -192,6 +195,7 @@ class Transport:
 
     async def _open_stream(self, request: Request, identity: Identity) -> aiohttp.ClientResponse:
         session = self._pool.streams()
+        began = self._now()
         try:
             async with asyncio.timeout(self._answer_timeout):
                 response = await self._request(session, request, identity, self._stream_timeout)
@@ -202,6 +206,8 @@ class Transport:
                 body = await read_all(response)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unreachable(request, error) from error
+        finally:
+            self.counters.took(request.verb, self._now() - began)
         raise from_answer(response.status, body, response.headers, context=self._context(request))
 
     async def _request(
