@@ -47,6 +47,7 @@ class Caches:
     """One cache a resource, made where the process is put together and shared by everyone who reads it."""
 
     def __init__(self, client: Client, *, clock: Clock, rng: random.Random, sharing: Sharing | None = None) -> None:
+        self.name = "caches"
         self._client = client
         self._clock = clock
         self._rng = rng
