@@ -73,7 +73,8 @@ class Connector(aiohttp.TCPConnector):
         self._ending = True
         attempts = [*self._attempts.values()]
         for attempt in self._attempts:
-            attempt.reschedule(self._loop.time())
+            if not attempt.expired():  # it was told already
+                attempt.reschedule(self._loop.time())
         self._abort()
         if attempts:
             await asyncio.wait(attempts, timeout=PATIENCE)

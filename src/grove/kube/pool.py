@@ -6,6 +6,7 @@ no age, so all connections of an age are one session: a new one takes over, the 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import random
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ class Pool:
         self._closing: list[aiohttp.ClientSession] = []
         self._streams: aiohttp.ClientSession | None = None
         self._closed = False
+        self._ending = asyncio.Lock()
 
     @contextlib.contextmanager
     def session(self) -> Iterator[aiohttp.ClientSession]:
@@ -64,12 +66,13 @@ class Pool:
             await self._closing.pop().close()
 
     async def close(self) -> None:
-        """Ends all connections, whatever they are at. May be called twice."""
+        """Ends all connections, whatever they are at. May be called twice, also at once."""
         self._closed = True
-        self._closing += [*self._users, *([] if self._streams is None else [self._streams])]
-        self._users.clear()
-        self._current = self._streams = None
-        await self.tidy()
+        async with self._ending:
+            self._closing += [*self._users, *([] if self._streams is None else [self._streams])]
+            self._users.clear()
+            self._current = self._streams = None
+            await self.tidy()
 
     def _fresh(self) -> aiohttp.ClientSession:
         self.check()

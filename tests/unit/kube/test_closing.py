@@ -7,11 +7,12 @@ import warnings
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import aiohttp
 import pytest
 
 from grove.kube.client import Client
 from grove.kube.connection import Connection
-from grove.kube.connector import Connector
+from grove.kube.connector import Connector, ConnectorClosed
 from grove.kube.errors import NotFound, Unreachable
 from grove.kube.resources import PODS
 from tests.unit.kube.fakes import settle
@@ -201,6 +202,38 @@ def test_who_waits_for_a_turn_is_told_too() -> None:
 
     with Peer(answer(NO_ANSWER)) as peer:
         play(peer.url, scene, max_in_flight=1)
+
+
+def test_of_two_who_close_at_once_neither_returns_before_all_is_closed() -> None:
+    async def scene(client: Client) -> None:
+        before = open_sockets(client.connection.server)
+        task = asyncio.ensure_future(read(client))
+        assert await asyncio.to_thread(peer.reached.wait, PATIENCE)
+        other = asyncio.ensure_future(client.close())
+        await client.close()
+        assert open_sockets(client.connection.server) <= before
+        await asyncio.wait({task, other})
+        assert other.exception() is None
+        assert isinstance(task.exception(), Unreachable)
+
+    with Peer(shake_no_hands) as peer:
+        play(peer.url, scene)
+
+
+def test_a_connector_that_is_closed_twice_at_once_ends_its_attempts_once() -> None:
+    async def main(url: str) -> None:
+        connector = Connector(keep_alive=True)
+        async with asyncio.timeout(PATIENCE), aiohttp.ClientSession(connector=connector) as session:
+            asking = asyncio.ensure_future(session.get(url))
+            await settle()
+            first = asyncio.ensure_future(connector.close())
+            await connector.close()
+            await asyncio.wait({asking, first})
+            assert first.exception() is None
+            assert isinstance(asking.exception(), ConnectorClosed)
+
+    with deaf() as url:
+        asyncio.run(main(url))
 
 
 def test_a_closed_connector_makes_no_connection() -> None:
