@@ -100,8 +100,9 @@ class Cache(Generic[T]):
         pace: Pace = Pace(),  # noqa: B008 - frozen
         on_failure: Callable[[KubeError], None] | None = None,
     ) -> None:
-        """`matches` is for a source with selectors: `source.py` makes one. `sharing` may serve several caches.
+        """`matches` is for a source with selectors: `source.py` makes one.
 
+        `sharing` may serve several caches; the source of one that shares may give what `Sharing.reads` names.
         `on_failure` is told of lists and watches that fail, 410 Gone included; without it they are logged.
         """
         self.name = name
@@ -270,7 +271,7 @@ class Cache(Generic[T]):
         revision = ""
         async with contextlib.aclosing(self._source.pages()) as pages:
             async for page in pages:
-                items.extend(self._shared(obj) for obj in page.items)
+                items += page.items if self._sharing is None else self._sharing.share_all(page.items)
                 revision = page.resource_version
         self._replace(items, revision)
 
@@ -287,8 +288,8 @@ class Cache(Generic[T]):
                     if not event.initial_events_end:
                         raise NotStreamed  # an ordinary one: the server has passed over what it does not know
                     self._streamed += 1
-                    self._replace([*initial.values()], event.resource_version)
-                    initial = None
+                    items, initial = [*initial.values()], None  # two tables of all are enough at a time
+                    self._replace(items, event.resource_version)
                 elif event.type == "DELETED":
                     initial.pop(metadata_of(event.object).uid or "", None)
                 else:

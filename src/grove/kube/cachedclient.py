@@ -47,6 +47,7 @@ class Caches:
     """One cache a resource, made where the process is put together and shared by everyone who reads it."""
 
     def __init__(self, client: Client, *, clock: Clock, rng: random.Random, sharing: Sharing | None = None) -> None:
+        self.name = "caches"
         self._client = client
         self._clock = clock
         self._rng = rng
@@ -68,7 +69,14 @@ class Caches:
         """A cache of the objects that the selectors choose. `read` is for field selectors, see `selectors.fields`."""
         if resource.name in self._caches:
             raise ValueError(f"{resource.name}: there is a cache already; make it once and hand it to all who read it")
-        source = ClientSource(self._client, resource, type=type, namespace=namespace, labels=labels, fields=fields)
+        source: ClientSource[T] = ClientSource(
+            self._client,
+            resource,
+            type=self._sharing.reads(type),
+            namespace=namespace,
+            labels=labels,
+            fields=fields,
+        )
         cache: Cache[T] = Cache(
             source,
             clock=self._clock,

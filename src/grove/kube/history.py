@@ -9,7 +9,7 @@ servers that others build may use any text: for them there is `Opaque`, which co
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final, Protocol, TypeVar
 
 V = TypeVar("V")
@@ -23,12 +23,22 @@ def number(version: str) -> int | None:
     return int(version) if version.isascii() and version.isdigit() and version[0] != "0" else None
 
 
+def are_numbers(versions: Sequence[str]) -> bool:
+    """Whether `number` knows all of them; all at once, since there may be many."""
+    digits = "".join(versions)
+    return not versions or (digits.isascii() and digits.isdigit() and min(versions) >= "1")
+
+
 class History(Protocol):
     """Judges what arrives against what is held under the same name. `held` is a version, None for nothing."""
 
     @property
     def graves(self) -> int:
         """How many deletions are remembered."""
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing of the past is known: then everything is news."""
 
     def is_news(self, uid: str, version: str, held: str | None) -> bool:
         """Whether a version that a watch delivered is newer than what is known."""
@@ -82,6 +92,10 @@ class Ordered:
     @property
     def graves(self) -> int:
         return len(self._dead) + len(self._unseen)
+
+    @property
+    def is_blank(self) -> bool:
+        return not (self.complete or self._dead or self._unseen)
 
     def is_news(self, uid: str, version: str, held: str | None) -> bool:
         at = int(version)
@@ -152,6 +166,10 @@ class Opaque:
     @property
     def graves(self) -> int:
         return len(self._dead)
+
+    @property
+    def is_blank(self) -> bool:
+        return not (self._awaited or self._dead)
 
     def is_news(self, uid: str, version: str, held: str | None) -> bool:
         awaited = self._awaited.get(uid)

@@ -52,11 +52,17 @@ class Index(Generic[T]):
         return tuple(self._groups.get(key, _NONE).values())
 
     def add(self, metadata: ObjectMeta, obj: T) -> None:
-        for key in self._keys_of(metadata, obj):
-            group = self._groups.get(key)
-            if group is None:
-                group = self._groups[key] = {}
-            group[metadata.uid or ""] = obj
+        self.fill((metadata,), (obj,))
+
+    def fill(self, metadatas: Iterable[ObjectMeta], objects: Iterable[T]) -> None:
+        """Adds many."""
+        groups, keys_of = self._groups, self._keys_of
+        for metadata, obj in zip(metadatas, objects, strict=True):
+            for key in keys_of(metadata, obj):
+                group = groups.get(key)
+                if group is None:
+                    group = groups[key] = {}
+                group[metadata.uid or ""] = obj
 
     def remove(self, metadata: ObjectMeta, obj: T) -> None:
         for key in self._keys_of(metadata, obj):

@@ -137,7 +137,7 @@ class Election:
 
         Raises `LeadershipLostError` when the term ended under the work, which is then cancelled first. When `run` is
         cancelled it cancels the work and goes on renewing until that has ended, so that it can end in order; a second
-        cancellation waits for nothing.
+        cancellation waits for nothing. Who cancelled it gets no other error, also if the term ends meanwhile.
         """
         term, lease = await self._take()
         self._term = term
@@ -147,7 +147,10 @@ class Election:
         try:
             cancelled = await first_of(working, renewing)
             if not working.done():
-                await self._lose(term, working)
+                lost = await self._lose(term, working)
+                if cancelled:
+                    raise asyncio.CancelledError from lost
+                raise lost
             renewing.cancel()
             await asyncio.wait({renewing})
             await self._release(term, tenure)
@@ -285,14 +288,16 @@ class Election:
         if given_back:
             log.info("leadership given back", extra=self._fields(term))
 
-    async def _lose(self, term: Term, working: asyncio.Future[None]) -> None:
+    async def _lose(self, term: Term, working: asyncio.Future[None]) -> LeadershipLostError:
         term.end("nobody renews it")
         self._lost += 1
         log.error("leadership lost", extra={**self._fields(term), "reason": term.over})
         working.cancel()
         await asyncio.wait({working})
         cause = None if working.cancelled() else working.exception()
-        raise LeadershipLostError(f"{self.identity} lost {self.namespace}/{self.name}: {term.over}") from cause
+        lost = LeadershipLostError(f"{self.identity} lost {self.namespace}/{self.name}: {term.over}")
+        lost.__cause__ = cause
+        return lost
 
     # Both
 

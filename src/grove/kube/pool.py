@@ -1,4 +1,4 @@
-"""The connections of a client: kept alive between requests, but not for ever.
+"""The connections of a client: kept alive between requests, but not for ever; and those of its watches.
 
 Behind a load balancer, connections that live for ever stay with the API servers that were there first. aiohttp knows
 no age, so all connections of an age are one session: a new one takes over, the old one ends with its last request.
@@ -6,18 +6,14 @@ no age, so all connections of an age are one session: a new one takes over, the 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import random
-import socket
 from collections.abc import Callable, Iterator
 
 import aiohttp
 
-# An API server closes idle connections after 90 s; to be the first to close means never to write to a closed one.
-IDLE = 30.0
-# Unacknowledged data, milliseconds; keep-alive probes, seconds. A dead peer is noticed within half a minute.
-USER_TIMEOUT = 30_000
-PROBE_AFTER, PROBE_EVERY, PROBES = 15, 5, 3
+from grove.kube.connector import Connector
 
 
 class Pool:
@@ -32,17 +28,37 @@ class Pool:
         self._until = 0.0
         self._users: dict[aiohttp.ClientSession, int] = {}
         self._closing: list[aiohttp.ClientSession] = []
+        self._streams: aiohttp.ClientSession | None = None
+        self._closed = False
+        self._ending = asyncio.Lock()
 
     @contextlib.contextmanager
     def session(self) -> Iterator[aiohttp.ClientSession]:
-        """The session for one request."""
+        """The session for one request. Raises RuntimeError when the pool is closed, as `streams` does."""
         session = self._fresh()
         self._users[session] += 1
         try:
             yield session
         finally:
-            self._users[session] -= 1
-            self._retire(session)
+            if session in self._users:  # else it was closed meanwhile
+                self._users[session] -= 1
+                self._retire(session)
+
+    def streams(self) -> aiohttp.ClientSession:
+        """The session for answers without an end: each has a connection of its own."""
+        self.check()
+        if self._streams is None:
+            self._streams = new_session(self._user_agent, keep_alive=False)
+        return self._streams
+
+    def check(self) -> None:
+        """Raises RuntimeError when the pool is closed."""
+        if self._closed:
+            raise RuntimeError("the client is closed")
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
 
     async def tidy(self) -> None:
         """Closes what has been replaced and is not used any more."""
@@ -50,12 +66,16 @@ class Pool:
             await self._closing.pop().close()
 
     async def close(self) -> None:
-        self._closing = list({*self._closing, *self._users})
-        self._users.clear()
-        self._current = None
-        await self.tidy()
+        """Ends all connections, whatever they are at. May be called twice, also at once."""
+        self._closed = True
+        async with self._ending:
+            self._closing += [*self._users, *([] if self._streams is None else [self._streams])]
+            self._users.clear()
+            self._current = self._streams = None
+            await self.tidy()
 
     def _fresh(self) -> aiohttp.ClientSession:
+        self.check()
         now = self._now()
         if self._current is None or now >= self._until:
             old, self._current = self._current, new_session(self._user_agent, keep_alive=True)
@@ -72,14 +92,8 @@ class Pool:
 
 
 def new_session(user_agent: str, *, keep_alive: bool) -> aiohttp.ClientSession:
-    """How many connections there are is bounded by the client, not here."""
-    connector = (
-        aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE, socket_factory=_socket)
-        if keep_alive
-        else aiohttp.TCPConnector(limit=0, force_close=True, socket_factory=_socket)
-    )
     session = aiohttp.ClientSession(
-        connector=connector,
+        connector=Connector(keep_alive=keep_alive),
         headers={"User-Agent": user_agent, "Accept-Encoding": "identity"},
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=True,
@@ -89,18 +103,3 @@ def new_session(user_agent: str, *, keep_alive: bool) -> aiohttp.ClientSession:
     # (its own test client does the same). What is repeated is decided in retry.py; the proxy tests count it.
     session._retry_connection = False
     return session
-
-
-def _socket(address: aiohttp.AddrInfoType) -> socket.socket:
-    family, kind, protocol, *_ = address
-    made = socket.socket(family=family, type=kind, proto=protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (
-        ("TCP_KEEPIDLE", PROBE_AFTER),
-        ("TCP_KEEPINTVL", PROBE_EVERY),
-        ("TCP_KEEPCNT", PROBES),
-        ("TCP_USER_TIMEOUT", USER_TIMEOUT),
-    ):
-        if hasattr(socket, option):
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-    return made

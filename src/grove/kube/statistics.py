@@ -6,12 +6,16 @@ from collections.abc import Mapping
 
 import msgspec
 
+from grove.kube.durations import Durations, DurationStatistics
+
 
 class ClientStatistics(msgspec.Struct, frozen=True):
     """Counts since the client was made; a snapshot."""
 
     requests: Mapping[tuple[str, str], int]
     """By verb (`get`, `list`, `watch`, `create` …) and status code, or `unreachable`; every attempt counts."""
+    seconds: Mapping[str, DurationStatistics]
+    """By verb, how long each attempt took: to the end of the answer, of a watch to its beginning."""
     retries: int
     in_flight: int
     """Requests on their way now; watches are not among them."""
@@ -29,6 +33,7 @@ class Counters:
 
     def __init__(self) -> None:
         self.requests: dict[tuple[str, str], int] = {}
+        self.seconds: dict[str, Durations] = {}
         self.retries = 0
         self.in_flight = 0
         self.waiting = 0
@@ -41,9 +46,16 @@ class Counters:
         key = (verb, outcome)
         self.requests[key] = self.requests.get(key, 0) + 1
 
+    def took(self, verb: str, seconds: float) -> None:
+        durations = self.seconds.get(verb)
+        if durations is None:
+            durations = self.seconds[verb] = Durations()
+        durations.add(seconds)
+
     def snapshot(self) -> ClientStatistics:
         return ClientStatistics(
             requests=dict(self.requests),
+            seconds={verb: durations.statistics() for verb, durations in self.seconds.items()},
             retries=self.retries,
             in_flight=self.in_flight,
             waiting=self.waiting,

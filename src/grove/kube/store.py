@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 import msgspec
 
 from grove.api.kinds.meta import ObjectMeta
-from grove.kube.history import History, Opaque, Ordered, number
+from grove.kube.history import History, Opaque, Ordered, are_numbers, number
 from grove.kube.indexes import Index, KeysOf
 
 T = TypeVar("T")
@@ -205,13 +205,18 @@ class Store(Generic[T]):
     def replace(self, objects: Sequence[T], revision: str) -> tuple[Change[T], ...]:
         """Takes over a complete list of that revision, as the difference to what is held; it may be an old one."""
         self._check(revision)
-        listed = [(self._metadata_of(obj), obj) for obj in objects]
-        uids = {self._identity(metadata)[0] for metadata, _ in listed}
+        metadatas = [self._metadata_of(obj) for obj in objects]
+        if not self._uids and self._history.is_blank and self._fill(metadatas, objects):
+            self._history.listed(self._uids.keys(), revision)
+            self._hear(revision)
+            self._applied += len(objects)
+            return tuple(changes_to(objects))
+        uids = {self._identity(metadata)[0] for metadata in metadatas}
         changes: list[Change[T]] = []
         for uid, held in list(self._uids.items()):
             if uid not in uids and self._history.is_gone_from_list(self._version(held), revision):
                 changes.append(self._remove(held))
-        for metadata, obj in listed:
+        for metadata, obj in zip(metadatas, objects, strict=True):
             uid, version = self._identity(metadata)
             held_, held_version = self._held(metadata)
             if self._history.is_news_listed(uid, version, held_version, revision):
@@ -222,6 +227,22 @@ class Store(Generic[T]):
         self._hear(revision)
         self._applied += len(changes)
         return tuple(changes)
+
+    def _fill(self, metadatas: Sequence[ObjectMeta], objects: Sequence[T]) -> bool:
+        """Takes over a first list, where nothing can be older or dead; False, and nothing done, if it is an odd one."""
+        uids: dict[str, T] = {}
+        names: dict[str, dict[str, T]] = {}
+        for metadata, obj in zip(metadatas, objects, strict=True):
+            uids[metadata.uid or ""] = obj
+            names.setdefault(metadata.namespace or "", {})[metadata.name] = obj
+        if "" in uids or not len(uids) == sum(map(len, names.values())) == len(objects):
+            return False
+        if not (self._is_ordered and are_numbers([metadata.resource_version or "" for metadata in metadatas])):
+            return False
+        self._uids, self._namespaces = uids, names
+        for index in self._indexes.values():
+            index.fill(metadatas, objects)
+        return True
 
     # Holding
 

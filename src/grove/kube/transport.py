@@ -16,10 +16,11 @@ import msgspec
 
 from grove.kube import retry
 from grove.kube.connection import Connection
+from grove.kube.connector import ConnectorClosed
 from grove.kube.credentials import Identity
 from grove.kube.errors import CredentialsError, KubeError, Unauthorized, Unreachable, Untrusted, from_answer
 from grove.kube.fence import Fence, Unfenced
-from grove.kube.pool import Pool, new_session
+from grove.kube.pool import Pool
 from grove.kube.ratelimit import TokenBucket
 from grove.kube.retry import RetryPolicy
 from grove.kube.statistics import Counters
@@ -30,7 +31,12 @@ T = TypeVar("T")
 JSON = "application/json"
 
 # While a connection is made, and while a proxy is asked for one, nothing of the request has left.
-NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
+NEVER_SENT = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ClientHttpProxyError,
+    ConnectorClosed,
+)
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 UNFENCED = Unfenced()
@@ -91,16 +97,14 @@ class Transport:
         self._server = connection.server.rstrip("/")
         self._proxy, self._proxy_headers = split_password(connection.proxy)
         self._contexts = Contexts(connection)
-        self._user_agent = user_agent
         self._slots = asyncio.Semaphore(max_in_flight)
         self._bucket = bucket
         self._policy = policy
         self._on_warning = on_warning
         self._sleep = sleep
+        self._now = now
         self._rng = rng
         self._pool = Pool(max_age=max_connection_age, user_agent=user_agent, now=now, rng=rng)
-        self._streams: aiohttp.ClientSession | None = None
-        self._closed = False
         self._request_timeout = aiohttp.ClientTimeout(total=timeouts.request, sock_connect=timeouts.connect)
         # A stream has no end that we know; who reads it bounds the wait for each piece.
         self._stream_timeout = aiohttp.ClientTimeout(total=None, sock_connect=timeouts.connect)
@@ -119,18 +123,13 @@ class Transport:
         return await self._repeat(request, self._open_stream)
 
     async def close(self) -> None:
-        self._closed = True
+        """Ends every connection, and every attempt to make one, before it returns; requests under way fail."""
         await self._pool.close()
-        if self._streams is not None:
-            await self._streams.close()
-            self._streams = None
-        await asyncio.sleep(0)  # what was aborted ends with the next turn of the loop
 
     async def _repeat(self, request: Request, attempt: Callable[[Request, Identity], Awaitable[T]]) -> T:
-        if self._closed:
-            raise RuntimeError("the client is closed")
         count, renewed = 1, False
         while True:
+            self._pool.check()
             identity = await self._connection.credentials.identity()
             if self._bucket is not None:
                 await self._waiting(self._bucket.take())
@@ -143,7 +142,7 @@ class Transport:
                     continue
                 read = request.method in READS
                 pause = retry.delay(error, read=read, attempt=count, policy=self._policy, jitter=self._rng.random())
-                if pause is None:
+                if pause is None or self._pool.is_closed:
                     raise
             else:
                 return answer
@@ -154,6 +153,7 @@ class Transport:
     async def _exchange(self, request: Request, identity: Identity, fence: Fence) -> Answer:
         await self._waiting(self._slots.acquire())
         self.counters.in_flight += 1
+        began = self._now()
         try:
             with self._pool.session() as session, self._writing(request, fence) as (allowed, timeout):
                 response = await self._request(session, allowed, identity, timeout)
@@ -161,6 +161,7 @@ class Transport:
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unreachable(request, error) from error
         finally:
+            self.counters.took(request.verb, self._now() - began)
             self.counters.in_flight -= 1
             self._slots.release()
         await self._pool.tidy()
@@ -193,11 +194,11 @@ class Transport:
             )
 
     async def _open_stream(self, request: Request, identity: Identity) -> aiohttp.ClientResponse:
-        if self._streams is None:
-            self._streams = new_session(self._user_agent, keep_alive=False)
+        session = self._pool.streams()
+        began = self._now()
         try:
             async with asyncio.timeout(self._answer_timeout):
-                response = await self._request(self._streams, request, identity, self._stream_timeout)
+                response = await self._request(session, request, identity, self._stream_timeout)
                 if response.status == 200:
                     self._pass_on_warnings(response)
                     self.counters.answered(request.verb, "200")
@@ -205,6 +206,8 @@ class Transport:
                 body = await read_all(response)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unreachable(request, error) from error
+        finally:
+            self.counters.took(request.verb, self._now() - began)
         raise from_answer(response.status, body, response.headers, context=self._context(request))
 
     async def _request(

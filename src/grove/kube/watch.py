@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 
 from grove.kube.decoding import Bookmark, Decoders, Event, T, bookmark, other_event
-from grove.kube.errors import Status, UnexpectedAnswer, Unreachable, from_status
+from grove.kube.errors import KubeError, Status, UnexpectedAnswer, Unreachable, from_status
 from grove.kube.lines import LineSplitter
 from grove.kube.transport import Request, Transport
 
@@ -60,12 +60,17 @@ class Watch(Generic[T]):
             self._on_begin(self)
             self._transport.counters.watches += 1
             try:
-                self._response = await self._transport.stream(self._request)
-                if self._response.connection is not None:
-                    self._socket = self._response.connection.transport
-            except BaseException:
+                response = await self._transport.stream(self._request)
+            except BaseException as error:
+                if self._ended and isinstance(error, (KubeError, RuntimeError)):
+                    return self  # closed by another task, with its client
                 self.close()
                 raise
+            self._response = response
+            if response.connection is not None:
+                self._socket = response.connection.transport
+            if self._ended:
+                self._disconnect()
         return self
 
     def close(self) -> None:
@@ -77,6 +82,9 @@ class Watch(Generic[T]):
         if self._opened:
             self._transport.counters.watches -= 1
         self._on_end(self)
+        self._disconnect()
+
+    def _disconnect(self) -> None:
         if self._response is not None:
             self._response.close()
         if self._socket is not None:
@@ -106,6 +114,8 @@ class Watch(Generic[T]):
     async def _read(self) -> bool:
         """Takes what has come; False if the server has ended the watch."""
         await self.open()
+        if self._ended:  # by `close`, from another task
+            return False
         assert self._response is not None
         try:
             async with asyncio.timeout(self._stall):
@@ -113,7 +123,7 @@ class Watch(Generic[T]):
         except TimeoutError as error:
             raise self._broken(f"silent for {self._stall:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
-            if self._ended:  # by `close`, from another task
+            if self._ended:
                 return False
             raise self._broken(str(error) or type(error).__name__) from error
         if not chunk:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from grove.kube.clock import Clock
+from grove.kube.durations import Durations, DurationStatistics
 from grove.runtime.backoff import Backoff
-from grove.runtime.durations import Durations, DurationStatistics
 from grove.runtime.outcomes import Outcome, RequeueAfter, RequeueAt, Retry, Terminal
 from grove.runtime.queue import Closed, QueueStatistics, WorkQueue
 from grove.runtime.source import Source

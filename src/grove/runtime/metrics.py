@@ -1,23 +1,27 @@
 """Metrics for Prometheus, read from the `statistics()` of what lives long, when somebody asks.
 
-    metrics = Metrics(controllers=[pods, gangs], elections=[election], recorders=[recorder])
+    metrics = Metrics(clients={"operator": client}, caches=caches.statistics, elections=[election])
     text = metrics.text()
 
 Nothing counts twice and nothing is registered anywhere: the registry belongs to the object that `main` made.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from grove.kube.cache import Statistics as CacheStatistics
+from grove.kube.durations import DurationStatistics
 from grove.kube.events import RecorderStatistics
 from grove.kube.lease import ElectionStatistics
+from grove.kube.statistics import ClientStatistics
 from grove.runtime.controller import ControllerStatistics
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+_NONE: Final[Mapping[str, Any]] = {}
 
 
 class HasControllerStatistics(Protocol):
@@ -41,18 +45,29 @@ class HasRecorderStatistics(Protocol):
     def statistics(self) -> RecorderStatistics: ...
 
 
+class HasClientStatistics(Protocol):
+    def statistics(self) -> ClientStatistics: ...
+
+
 class Metrics(Collector):
     """A registry of its own, with one collector: this."""
 
     def __init__(
         self,
         *,
+        clients: Mapping[str, HasClientStatistics] = _NONE,
+        caches: Callable[[], Mapping[str, CacheStatistics]] = dict,
         controllers: Callable[[], Sequence[HasControllerStatistics]] = tuple,
         elections: Sequence[HasElectionStatistics] = (),
         recorders: Sequence[HasRecorderStatistics] = (),
         more: Sequence[Callable[[], Iterable[Metric]]] = (),
     ) -> None:
-        """`controllers` is asked each time, for they are made when a term begins; `more` is for other rooms."""
+        """What is a function is asked each time: controllers, for one, are made when a term begins.
+
+        `clients` are by a name of your own; `caches` is `Caches.statistics`; `more` is for other rooms.
+        """
+        self._clients = clients
+        self._caches = caches
         self._controllers = controllers
         self._elections = elections
         self._recorders = recorders
@@ -67,11 +82,71 @@ class Metrics(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
+        yield from of_clients({name: one.statistics() for name, one in self._clients.items()})
+        yield from of_caches(self._caches())
         yield from of_controllers({one.name: one.statistics() for one in self._controllers()})
         yield from of_elections({one.name: one.statistics() for one in self._elections})
         yield from of_recorders({one.name: one.statistics() for one in self._recorders})
         for families in self._more:
             yield from families()
+
+
+def of_clients(statistics: Mapping[str, ClientStatistics]) -> Iterator[Metric]:
+    if not statistics:
+        return
+    label = "client"
+    yield requests(statistics)
+    yield request_seconds(statistics)
+    yield counter("grove_client_retries", "Requests that were made again.", label, statistics, lambda c: c.retries)
+    yield gauge("grove_client_in_flight", "Requests on their way.", label, statistics, lambda c: c.in_flight)
+    yield gauge("grove_client_waiting", "Requests that wait for their turn.", label, statistics, lambda c: c.waiting)
+    yield gauge("grove_client_watches", "Watches that are open.", label, statistics, lambda c: c.watches)
+    yield counter("grove_client_sent_bytes", "Bytes of bodies sent.", label, statistics, lambda c: c.bytes_sent)
+    yield counter(
+        "grove_client_received_bytes", "Bytes of bodies received.", label, statistics, lambda c: c.bytes_received
+    )
+    yield counter("grove_client_warnings", "Warnings of the server.", label, statistics, lambda c: c.warnings)
+
+
+def requests(statistics: Mapping[str, ClientStatistics]) -> Metric:
+    help = "Requests by verb and by what came of them; every attempt counts."
+    family = CounterMetricFamily("grove_client_requests", help, labels=["client", "verb", "code"])
+    for name, one in statistics.items():
+        for (verb, code), count in one.requests.items():
+            family.add_metric([name, verb, code], count)
+    return family
+
+
+def request_seconds(statistics: Mapping[str, ClientStatistics]) -> Metric:
+    help = "How long attempts took, to the end of the answer; of a watch to its beginning."
+    family = HistogramMetricFamily("grove_client_request_seconds", help, labels=["client", "verb"])
+    for name, one in statistics.items():
+        for verb, durations in one.seconds.items():
+            add_durations(family, [name, verb], durations)
+    return family
+
+
+def of_caches(statistics: Mapping[str, CacheStatistics]) -> Iterator[Metric]:
+    if not statistics:
+        return
+    label = "resource"
+    known = {name: one for name, one in statistics.items() if one.age is not None}
+    yield gauge("grove_cache_objects", "Objects held.", label, statistics, lambda c: c.store.objects)
+    yield gauge("grove_cache_synced", "Whether a list was taken over.", label, statistics, lambda c: c.synced)
+    yield gauge("grove_cache_age_seconds", "Since the server told anything.", label, known, lambda c: c.age)
+    yield gauge("grove_cache_graves", "Deletions that are remembered.", label, statistics, lambda c: c.store.graves)
+    yield counter("grove_cache_lists", "Lists taken over.", label, statistics, lambda c: c.lists)
+    yield counter("grove_cache_streamed", "Of them, those that were streamed.", label, statistics, lambda c: c.streamed)
+    yield counter("grove_cache_watches", "Watches begun.", label, statistics, lambda c: c.watches)
+    yield counter("grove_cache_events", "Changes that watches told.", label, statistics, lambda c: c.events)
+    yield counter("grove_cache_bookmarks", "Bookmarks that watches told.", label, statistics, lambda c: c.bookmarks)
+    yield counter("grove_cache_failures", "Lists and watches that failed.", label, statistics, lambda c: c.failures)
+    yield counter("grove_cache_gone", "Of them, those whose version was too old.", label, statistics, lambda c: c.gone)
+    yield counter(
+        "grove_cache_handler_errors", "Changes that a handler failed at.", label, statistics, lambda c: c.handler_errors
+    )
+    yield counter("grove_cache_applied", "Objects changed.", label, statistics, lambda c: c.store.applied)
+    yield counter("grove_cache_echoes", "What came and was no news.", label, statistics, lambda c: c.store.echoes)
 
 
 def of_controllers(statistics: dict[str, ControllerStatistics[Hashable]]) -> Iterator[Metric]:
@@ -114,10 +189,13 @@ def results(statistics: dict[str, ControllerStatistics[Hashable]]) -> Metric:
 def durations(statistics: dict[str, ControllerStatistics[Hashable]]) -> Metric:
     family = HistogramMetricFamily("grove_reconcile_seconds", "How long reconciles took.", labels=["controller"])
     for name, one in statistics.items():
-        bounds = [*map(str, one.durations.bounds), "+Inf"]
-        buckets = list(zip(bounds, map(float, one.durations.buckets), strict=True))
-        family.add_metric([name], buckets, one.durations.total)
+        add_durations(family, [name], one.durations)
     return family
+
+
+def add_durations(family: HistogramMetricFamily, labels: Sequence[str], durations: DurationStatistics) -> None:
+    bounds = [*map(str, durations.bounds), "+Inf"]
+    family.add_metric(labels, list(zip(bounds, map(float, durations.buckets), strict=True)), durations.total)
 
 
 def of_elections(statistics: dict[str, ElectionStatistics]) -> Iterator[Metric]:
@@ -144,14 +222,14 @@ def of_recorders(statistics: dict[str, RecorderStatistics]) -> Iterator[Metric]:
     yield counter("grove_events_failures", "Requests that failed.", label, statistics, lambda r: r.failures)
 
 
-def gauge(name: str, help: str, label: str, values: dict[str, Any], read: Callable[[Any], float]) -> Metric:
+def gauge(name: str, help: str, label: str, values: Mapping[str, Any], read: Callable[[Any], float]) -> Metric:
     family = GaugeMetricFamily(name, help, labels=[label])
     for key, value in values.items():
         family.add_metric([key], float(read(value)))
     return family
 
 
-def counter(name: str, help: str, label: str, values: dict[str, Any], read: Callable[[Any], float]) -> Metric:
+def counter(name: str, help: str, label: str, values: Mapping[str, Any], read: Callable[[Any], float]) -> Metric:
     family = CounterMetricFamily(name, help, labels=[label])
     for key, value in values.items():
         family.add_metric([key], float(read(value)))

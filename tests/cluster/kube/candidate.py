@@ -11,6 +11,7 @@ import contextlib
 import datetime
 import itertools
 import random
+import signal
 import sys
 
 from grove.kube.client import Client
@@ -92,5 +93,6 @@ async def main(kubeconfig: str, namespace: str, identity: str, offset: str) -> N
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has children in the background ignore it
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(main(*sys.argv[1:]))

@@ -385,6 +385,17 @@ def test_what_the_work_raises_while_it_is_cancelled_is_the_cause(world: World, s
     assert isinstance(error.__cause__, ValueError)
 
 
+def test_a_leader_whose_term_ends_while_it_is_told_to_end_does_end(world: World, server: Server) -> None:
+    """Who runs for the lease again after losing it would not notice that it was told to stop."""
+    first = Candidate(server, "slow", winding_up=60)
+    world.advance(10)
+    first.process.stop()
+    server.down = True
+    world.run_until(first.task.done)
+    assert first.task.cancelled()
+    assert first.election.statistics().lost == 1
+
+
 def test_a_second_cancellation_waits_for_nothing(world: World, server: Server) -> None:
     first = Candidate(server, "slow", winding_up=1e6)
     world.advance(10)

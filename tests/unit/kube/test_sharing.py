@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
 
-from grove.kube.objects import NodeView, PodView
+from grove.kube.objects import NodeView, PodSpec, PodView
+from grove.kube.podtext import PodText
 from grove.kube.sharing import FIRST_SWEEP, Sharing
 from tests.bench.pods import pages
 from tests.unit.kube.fakes import thing
@@ -15,6 +17,10 @@ from tests.unit.kube.fakes import thing
 
 class Pods(msgspec.Struct):
     items: tuple[PodView, ...]
+
+
+class PodTexts(msgspec.Struct):
+    items: tuple[PodText, ...]
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +118,51 @@ def test_a_node_is_read_as_far_as_grove_needs_it() -> None:
     assert one.status.capacity is other.status.capacity
     assert one.spec.taints is other.spec.taints
     assert one.status.conditions[0].status == "True"
+
+
+def test_a_pod_whose_spec_came_as_text_is_the_same_pod(page: bytes) -> None:
+    texts = msgspec.json.decode(page, type=PodTexts).items
+    assert Sharing.reads(PodView) is PodText
+    assert Sharing.reads(NodeView) is NodeView
+    assert tuple(Sharing().share_all(texts)) == decoded(page)
+
+
+def test_every_field_of_a_spec_is_in_its_text() -> None:
+    """Also those that no pod of the benchmark has, and that somebody adds to PodSpec later."""
+    names = {"name": "n"}
+    claim = {**names, "resourceClaimName": "c"}
+    tree: dict[str, Any] = {
+        "schedulerName": "s",
+        "priority": 7,
+        "priorityClassName": "p",
+        "preemptionPolicy": "Never",
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 0,
+        "containers": [{**names, "restartPolicy": "Always", "ports": [{"containerPort": 1, "hostPort": 2}]}],
+        "initContainers": [{**names, "resources": {"limits": {"cpu": 1}}, "image": "skipped"}],
+        "schedulingGates": [names],
+        "tolerations": [{"key": "k"}],
+        "nodeSelector": {"a": "b"},
+        "affinity": {"podAffinity": {}},
+        "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}],
+        "overhead": {"cpu": "1m"},
+        "resources": {"requests": {"cpu": "2"}},
+        "resourceClaims": [claim],
+        "nodeName": "node",
+    }
+    assert tree.keys() == {field.encode_name for field in msgspec.structs.fields(PodSpec)}, "name the new field here"
+    body = msgspec.json.encode({"metadata": {"name": "p"}, "spec": {**tree, "hostname": "skipped"}, "status": {}})
+    direct = msgspec.json.decode(body, type=PodView)
+    assert Sharing().share(msgspec.json.decode(body, type=PodText)) == direct
+    assert direct.node_name == "node"
+    assert direct.spec != PodSpec()
+
+
+def test_pods_of_a_first_list_and_of_an_event_share_their_spec(page: bytes) -> None:
+    sharing = Sharing()
+    first, *_ = sharing.share_all(msgspec.json.decode(page, type=PodTexts).items)
+    later = sharing.share(msgspec.json.decode(page, type=PodTexts).items[1])
+    written = sharing.share(decoded(page)[2])
+    assert first.spec is later.spec is written.spec
+    sharing.sweep()
+    assert sharing.share(msgspec.json.decode(page, type=PodTexts).items[3]).spec is first.spec, "what is held is known"

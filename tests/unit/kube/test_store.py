@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from grove.api.kinds.meta import ObjectMeta
 from grove.kube.history import GRAVES, number
 from grove.kube.indexes import by_label, by_owner
 from grove.kube.store import Change, Store
@@ -243,3 +244,44 @@ def test_what_we_deleted_does_not_come_back_through_the_selection(selecting: Sto
 def test_what_we_deleted_elsewhere_is_dead_here_too(selecting: Store[Thing]) -> None:
     assert selecting.apply_delete(thing("a", 7, labels=Y)) == ()
     assert selecting.apply_event("ADDED", thing("a", 6, labels=X)) == ()
+
+
+def test_a_first_list_is_taken_over_whole() -> None:
+    store: Store[Thing] = Store(indexes={"owner": by_owner})
+    one, other = thing("a", 5, owner_references=owned_by("p")), thing("a", 6, uid="u", namespace="elsewhere")
+    assert store.replace([one, other], "9") == (Change(None, one), Change(None, other))
+    assert (store.get("ns", "a"), store.get("elsewhere", "a"), store.by_uid("u")) == (one, other, other)
+    assert store.find("owner", "p") == (one,)
+    assert (store.revision, store.statistics().applied, store.statistics().echoes) == ("9", 2, 0)
+    assert store.apply_event("ADDED", one) == ()
+    assert store.apply_event("ADDED", thing("b", 8)) == (), "the list was complete at 9"
+
+
+def test_a_first_list_with_two_incarnations_keeps_the_later_one() -> None:
+    store: Store[Thing] = Store(indexes={"owner": by_owner})
+    old, new = thing("a", 5, uid="old", owner_references=owned_by("p")), thing("a", 7, uid="new")
+    store.replace([old, new], "9")
+    assert store.list() == (new,)
+    assert store.find("owner", "p") == ()
+
+
+def test_a_first_list_of_the_past_revives_nobody() -> None:
+    store: Store[Thing] = Store()
+    store.apply_bookmark("9")
+    assert store.replace([thing("a", 5)], "8") == ()
+    assert len(store) == 0
+
+
+def test_a_first_list_of_objects_without_identity_is_refused() -> None:
+    store: Store[Thing] = Store()
+    for odd in (thing("a", ""), Thing(metadata=ObjectMeta(name="a", resource_version="5"))):
+        with pytest.raises(ValueError, match="without uid or resource version"):
+            store.replace([thing("b", 4), odd], "9")
+        assert len(store) == 0
+
+
+def test_a_first_list_whose_versions_are_no_numbers_is_taken_over_as_well() -> None:
+    store: Store[Thing] = Store()
+    store.replace([thing("a", "x1"), thing("b", "x2")], "x3")
+    assert len(store) == 2
+    assert not store.statistics().comparable

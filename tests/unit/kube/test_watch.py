@@ -13,7 +13,7 @@ from aiohttp import web
 from grove.kube.client import Client
 from grove.kube.connection import Connection
 from grove.kube.decoding import Bookmark, Event
-from grove.kube.errors import Forbidden, Gone, InternalError, UnexpectedAnswer, Unreachable
+from grove.kube.errors import Forbidden, Gone, InternalError, NotFound, UnexpectedAnswer, Unreachable
 from grove.kube.resources import PODS
 from grove.kube.retry import NEVER
 
@@ -176,6 +176,25 @@ def test_warnings_of_the_server_are_passed_on() -> None:
 
     asyncio.run(with_server(handler, test, on_warning=heard.append))
     assert heard == ['old "thing"', "two"]
+
+
+def test_how_long_requests_took_is_counted_by_verb_whatever_came_of_them() -> None:
+    times = iter(range(1000))
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        return web.Response(body=b"{}", status=404 if request.method == "DELETE" else 200)
+
+    async def test(client: Client) -> None:
+        await client.get(PODS, "a", namespace="n")
+        with pytest.raises(NotFound):
+            await client.delete(PODS, "a", namespace="n")
+        async with client.watch(PODS) as events:
+            await events.open()
+        taken = client.statistics().seconds
+        assert {verb: one.count for verb, one in taken.items()} == {"get": 1, "delete": 1, "watch": 1}
+        assert taken["get"].total >= 1.0
+
+    asyncio.run(with_server(handler, test, now=lambda: float(next(times))))
 
 
 def test_a_client_that_is_closed_says_so() -> None:

@@ -6,14 +6,17 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from grove.kube.cache import Cache
 from grove.kube.events import Recorder, Regarding
 from grove.kube.lease import Election
+from grove.kube.statistics import ClientStatistics, Counters
 from grove.runtime.controller import Controller
 from grove.runtime.endpoints import Endpoints
 from grove.runtime.health import look
 from grove.runtime.metrics import Metrics
 from grove.runtime.outcomes import Outcome
 from grove.testing.virtualtime import VirtualClock, World, run
+from tests.unit.kube.fakes import FakeClock, FakeServer, FakeSource, Thing, settle
 from tests.unit.kube.leaseserver import Server
 from tests.unit.kube.test_events import Store
 
@@ -86,6 +89,90 @@ def test_elections_and_recorders_have_metrics_and_registries_are_apart() -> None
         assert seen["grove_lease_terms_total", "op"] == 1
         assert seen["grove_events_waiting", "events"] == 1
         assert samples(Metrics().text()) == {}
+
+
+def labelled(text: bytes) -> dict[tuple[str, ...], float]:
+    """Name of each sample and its labels, in the order of their names, to its value."""
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text.decode())
+        for sample in family.samples
+    }
+
+
+def test_a_clients_metrics_are_its_statistics() -> None:
+    counters = Counters()
+    counters.answered("get", "200")
+    counters.answered("get", "200")
+    counters.answered("create", "unreachable")
+    for seconds in (0.003, 0.2):
+        counters.took("get", seconds)
+    counters.retries, counters.in_flight, counters.waiting, counters.watches = 1, 2, 3, 4
+    counters.bytes_sent, counters.bytes_received, counters.warnings = 5, 6, 7
+
+    class Client:
+        def statistics(self) -> ClientStatistics:
+            return counters.snapshot()
+
+    seen = labelled(Metrics(clients={"operator": Client()}).text())
+    assert seen["grove_client_requests_total", "operator", "200", "get"] == 2
+    assert seen["grove_client_requests_total", "operator", "unreachable", "create"] == 1
+    assert seen["grove_client_request_seconds_bucket", "operator", "0.005", "get"] == 1
+    assert seen["grove_client_request_seconds_bucket", "operator", "+Inf", "get"] == 2
+    assert seen["grove_client_request_seconds_count", "operator", "get"] == 2
+    assert seen["grove_client_request_seconds_sum", "operator", "get"] == 0.203
+    values = {
+        "retries_total": 1,
+        "in_flight": 2,
+        "waiting": 3,
+        "watches": 4,
+        "sent_bytes_total": 5,
+        "received_bytes_total": 6,
+        "warnings_total": 7,
+    }
+    assert {name: seen[f"grove_client_{name}", "operator"] for name in values} == values
+
+
+def test_a_caches_metrics_are_its_statistics() -> None:
+    async def scenario() -> None:
+        server, clock = FakeServer(), FakeClock()
+        server.create("a")
+        source = FakeSource(server)
+        cache: Cache[Thing] = Cache(source, clock=clock, rng=random.Random(1))
+        metrics = Metrics(caches=lambda: {"things": cache.statistics()})
+        before = labelled(metrics.text())
+        assert before["grove_cache_synced", "things"] == 0
+        assert ("grove_cache_age_seconds", "things") not in before, "nothing was heard yet"
+        running = asyncio.ensure_future(cache.run())
+        await settle()
+        cache.wrote(server.create("b"))
+        source.tell()
+        assert source.pipe is not None
+        source.pipe.deliver()
+        await settle()
+        clock.advance(7)
+        seen = labelled(metrics.text())
+        values = {
+            "objects": 2,
+            "synced": 1,
+            "age_seconds": 7,
+            "graves": 0,
+            "lists_total": 1,
+            "streamed_total": 1,
+            "watches_total": 1,
+            "events_total": 1,
+            "bookmarks_total": 0,
+            "failures_total": 0,
+            "gone_total": 0,
+            "handler_errors_total": 0,
+            "applied_total": 2,
+            "echoes_total": 1,
+        }
+        assert {name: seen[f"grove_cache_{name}", "things"] for name in values} == values
+        running.cancel()
+        await asyncio.wait({running})
+
+    asyncio.run(scenario())
 
 
 def test_health_names_every_problem() -> None:

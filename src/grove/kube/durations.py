@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from dataclasses import dataclass
 
-# Seconds. From a reconcile that finds nothing to do, to one that waits for a slow API server.
+# Seconds. From a reconcile that finds nothing to do, to one that waits for a slow API server; requests are alike.
 BOUNDS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0)
 
 
