@@ -101,11 +101,18 @@ class Pods:
         self.fleet = fleet
         self.path = f"/api/v1/namespaces/{namespace}/pods"
 
-    def create(self, name: str, *, annotations: dict[str, str] | None = None, **spec: Any) -> JSON:
+    def create(
+        self,
+        name: str,
+        *,
+        annotations: dict[str, str] | None = None,
+        labels: dict[str, str] | None = None,
+        **spec: Any,
+    ) -> JSON:
         """A pod for the fleet's nodes: bound by the scheduler unless `nodeName` is given."""
         placed = {} if "nodeName" in spec else {"nodeSelector": {"simulate.grove.io/fleet": self.fleet}}
         body = {
-            "metadata": {"name": name, "labels": {"name": name}, "annotations": annotations or {}},
+            "metadata": {"name": name, "labels": labels or {"name": name}, "annotations": annotations or {}},
             "spec": {"containers": [container("main")], "terminationGracePeriodSeconds": 5} | placed | spec,
         }
         made: JSON = self.cluster.create(self.path, body)

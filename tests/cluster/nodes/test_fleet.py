@@ -1,5 +1,6 @@
 """`grove nodes` as a command: what it makes of a cluster, and what becomes of it when processes come and go."""
 
+import functools
 import subprocess
 import sys
 
@@ -23,6 +24,10 @@ def renewed(cluster: ControlPlane, name: str) -> str:
     assert lease["metadata"]["ownerReferences"][0]["kind"] == "Node"
     assert lease["spec"]["holderIdentity"] == name
     return str(lease["spec"]["renewTime"])
+
+
+def is_later(cluster: ControlPlane, name: str, before: str) -> bool:
+    return renewed(cluster, name) > before
 
 
 def test_it_makes_nodes_as_asked_and_keeps_them_until_ctrl_c(cluster: ControlPlane, start: Start) -> None:
@@ -98,7 +103,7 @@ def test_a_node_that_was_deleted_stays_deleted(cluster: ControlPlane, start: Sta
     eventually(lambda: cluster.request("GET", lease)[0] == 404, timeout=PATIENCE)
     for _ in range(2):
         before = renewed(cluster, "deleted-002")
-        eventually(lambda: renewed(cluster, "deleted-002"), lambda later, before=before: later > before)
+        eventually(functools.partial(is_later, cluster, "deleted-002", before), timeout=PATIENCE)
     assert cluster.request("GET", lease)[0] == 404
     assert len(fleet.nodes()) == 1
 
