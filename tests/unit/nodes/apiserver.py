@@ -255,6 +255,7 @@ class ApiServer:
         if held is not None and without_version(held) == without_version(obj):
             return held  # what changes nothing is not stored, and nobody is told
         made = self.objects[plural, namespace, name] = self._stamped(obj)
+        made["metadata"].setdefault("creationTimestamp", stamp(self.clock.wall().timestamp()))
         self._tell("ADDED" if held is None else "MODIFIED", plural, held or made, made)
         return made
 
