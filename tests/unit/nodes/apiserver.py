@@ -57,6 +57,8 @@ class ApiServer:
         self.protected: set[str] = set()
         """Names of pods that a disruption budget keeps from being evicted."""
         self.is_away = False
+        self.closed = 0
+        """How often somebody has left it."""
         self._revision = 100
         self._watches: list[Watched] = []
 
@@ -78,6 +80,7 @@ class ApiServer:
         body = {
             "metadata": {"name": name, "namespace": "default", "annotations": annotations or {}},
             "spec": {"nodeName": node, "containers": [{"name": "main", "image": "main:v1"}]} | spec,
+            "status": {"phase": "Pending"},
         }
         return self._put("pods", "default", name, body)
 
@@ -107,6 +110,12 @@ class ApiServer:
 
     def fenced(self, _: object) -> ApiServer:
         return self
+
+    async def __aenter__(self) -> ApiServer:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.closed += 1
 
     async def get(self, resource: Resource, name: str, *, namespace: str = "", type: Any = JSON, **_: Any) -> Any:
         await self._arrive()
