@@ -123,10 +123,10 @@ def _cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--log-level", type=click.Choice(("debug", "info", "error")), default="info", show_default=True)
 @click.pass_context
 def command(ctx: click.Context, /, kubeconfig: str, context: str, log_level: str, **options: Any) -> None:
-    """Keep simulated nodes on a cluster, and run the pods that are bound to them.
+    """Keep simulated nodes on a cluster.
 
-    Stays in the foreground: Ctrl-C ends it. The nodes stay, and a process that is started again takes them over, with
-    the pods that run on them.
+    Runs the pods that are bound to them, in the foreground: Ctrl-C ends it. The nodes stay, and a process that is
+    started again takes them over, with the pods that run on them.
 
     \b
     Examples:
@@ -271,7 +271,10 @@ def recover(obj: tuple[str, str], nodes: tuple[str, ...], selector: str, kubecon
 @_cluster_options
 @click.pass_obj
 def drain(obj: tuple[str, str], nodes: tuple[str, ...], selector: str, kubeconfig: str, context: str) -> None:
-    """Cordon nodes and evict their pods, as disruption budgets allow; recover undoes it."""
+    """Cordon nodes and evict their pods.
+
+    As disruption budgets allow; recover undoes it.
+    """
     connection = _connect(kubeconfig or obj[0], context or obj[1])
     for name in _run(_annotate(connection, nodes, selector, {marks.DRAIN: "true"})):
         click.echo(f"node/{name} drains")
