@@ -16,7 +16,6 @@ from grove.kube import kubeconfig as kubeconfigs
 from grove.kube.client import Client
 from grove.kube.connection import Connection
 from grove.kube.errors import ConnectionConfigError, KubeError, NotFound
-from grove.kube.lease import LeadershipLostError
 from grove.kube.objects import Quantities
 from grove.kube.resources import NODES
 from grove.nodes import behaviour, marks, shape, topology
@@ -222,8 +221,6 @@ def _keep(connection: Connection, settings: Any, log_level: Any) -> None:
         for error in _leaves(group):
             if isinstance(error, ForeignNode):
                 raise Failure(error.what, error.remedy) from error
-            if isinstance(error, LeadershipLostError):
-                raise Failure(str(error), "start it again: the nodes and their pods are taken over") from error
             if isinstance(error, KubeError):
                 raise Failure(
                     str(error), "check the rights of the user and the log above, and start it again"

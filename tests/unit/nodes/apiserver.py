@@ -24,7 +24,7 @@ from grove.kube.decoding import Bookmark, Event, Page
 from grove.kube.errors import AlreadyExists, Cause, Conflict, NotFound, StatusDetails, TooManyRequests, Unreachable
 from grove.kube.resources import NODES, PODS, Resource
 from grove.nodes.moments import seconds, stamp
-from grove.nodes.process import Process, Settings
+from grove.nodes.process import Clients, Process, Settings
 from grove.nodes.shape import Shape
 from grove.testing.virtualtime import VirtualClock, run
 
@@ -363,8 +363,7 @@ class Simulation:
         self.process = Process(
             Connection(server="https://fake"),
             self._settings,
-            client=client,
-            leases=client,
+            clients=Clients(client, client, client, client),
             clock=self.server.clock,
             rng=random.Random(self._seed),
             announce=self.said.append,
