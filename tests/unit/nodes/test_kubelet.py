@@ -57,12 +57,16 @@ def test_pods_of_nodes_that_are_not_the_fleets_are_left_alone() -> None:
     simulate(scene)
 
 
-def test_a_pod_waits_for_its_node_to_be_there_and_to_have_an_address() -> None:
+def test_a_pod_waits_for_its_node_to_be_there_and_to_say_what_it_has() -> None:
     async def scene(simulation: Simulation) -> None:
         server = simulation.server
         server.put_pod("early", node="late")
         labels = {"simulate.grove.io/fleet": "default"}
         await server.create(NODES, {"metadata": {"name": "late", "labels": labels}, "spec": {}})
+        await simulation.until(lambda: is_ready(server.node("late")), within=5)
+        await simulation.wait(60)
+        assert server.pod("early")["status"] == {"phase": "Pending"}
+        server.edit(NODES, "late", {"status": {"allocatable": {"cpu": "4", "pods": "10"}}})
         await simulation.until(lambda: is_ready(server.pod("early")), within=5)
         assert server.pod("early")["status"]["hostIP"] == "198.18.0.2"
 
