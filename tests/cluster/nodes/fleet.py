@@ -150,15 +150,13 @@ def container(name: str, **rest: Any) -> JSON:
 
 
 def status_of(pod: JSON, name: str) -> JSON:
-    """The status of a container, whichever kind it is of."""
+    """The status of a container, whichever kind it is of; one without a state where the pod has none yet."""
     rows = pod["status"].get("initContainerStatuses", []) + pod["status"].get("containerStatuses", [])
-    found: JSON = next(one for one in rows if one["name"] == name)
+    found: JSON = next((one for one in rows if one["name"] == name), {"state": {}})
     return found
 
 
 def waiting_for(pod: JSON, name: str) -> str:
     """The reason for which a container waits; empty if it does not."""
-    if not pod["status"].get("containerStatuses"):
-        return ""
     reason: str = status_of(pod, name)["state"].get("waiting", {}).get("reason", "")
     return reason
