@@ -16,6 +16,7 @@ VERBS: Final = {
     "crds": "Print the CustomResourceDefinitions, of all kinds or of some.",
     "explain": "Explain a field, or what becomes of a manifest.",
     "initc": "Wait inside a pod until its parents are ready.",
+    "nodes": "Keep simulated nodes on a cluster.",
     "validate": "Check manifests without a cluster.",
 }
 """Every verb with its line in the help; the module `grove.cli.<verb>` holds its `command`."""
@@ -26,7 +27,7 @@ _EPILOG: Final = """\b
 Exit codes:
   0    everything went well
   1    the answer is no: an object was refused
-  2    wrong usage, or a file that cannot be read
+  2    wrong usage, a file that cannot be read, or a cluster that cannot be reached
   130  interrupted
 """
 
