@@ -15,6 +15,7 @@ VERBS: Final = {
     "completion": "Print the completion script of a shell.",
     "crds": "Print the CustomResourceDefinitions, of all kinds or of some.",
     "explain": "Explain a field, or what becomes of a manifest.",
+    "nodes": "Keep simulated nodes on a cluster, and run the pods that are bound to them.",
     "validate": "Check manifests without a cluster.",
 }
 """Every verb with its line in the help; the module `grove.cli.<verb>` holds its `command`."""
@@ -25,7 +26,7 @@ _EPILOG: Final = """\b
 Exit codes:
   0    everything went well
   1    the answer is no: an object was refused
-  2    wrong usage, or a file that cannot be read
+  2    wrong usage, a file that cannot be read, or a cluster that cannot be reached
   130  interrupted
 """
 

@@ -20,7 +20,7 @@ from grove.kube.errors import Conflict, NotFound
 from grove.kube.events import Recorder, Regarding
 from grove.kube.resources import PODS
 from grove.kube.store import Change
-from grove.nodes import admission, happenings, life, plans, statuses
+from grove.nodes import admission, happenings, life, marks, plans, statuses
 from grove.nodes.addresses import lowest_free
 from grove.nodes.behaviour import Problem
 from grove.nodes.failure import failure
@@ -105,9 +105,10 @@ class Kubelet:
             yield key_of(pod)
 
     def keys_of_node(self, change: Change[NodeRecord]) -> Iterator[Key]:
-        """All pods of a node that came, went, or was told something else; not of one that is merely alive."""
+        """All pods of a node that came, went, was told something else or has an address now; not of one that is
+        merely alive."""
         old, new = change.old, change.new
-        if old is None or new is None or old.metadata.annotations != new.metadata.annotations:
+        if old is None or new is None or _heard(old) != _heard(new):
             node = new or old
             assert node is not None
             yield from map(key_of, self._pods.find(BY_NODE, node.metadata.name))
@@ -122,7 +123,7 @@ class Kubelet:
             self._waiters.leave(held.uid)
             del self._held[key]
             held = None
-        if pod is None or node is None:
+        if pod is None or node is None or not node.host_ip:  # a node without an address is not registered yet
             return None
         if held is None:
             held = self._held[key] = Held(pod.metadata.uid or "")
@@ -169,7 +170,7 @@ class Kubelet:
             self._rejections += 1
             return life.rejected(plan, at=now, reason=rejection.reason, message=rejection.message)
         taken = {address for one in others if (address := self._address(one))}
-        ip = node.host_ip if pod.spec.host_network else lowest_free(node.spec.pod_cidr, taken)
+        ip = node.host_ip if pod.spec.host_network else lowest_free(_pod_range(node), taken)
         return life.begun(plan, admitted=now, ip=ip or node.host_ip)
 
     def _is_taken_in(self, other: PodRecord, pod: PodRecord) -> bool:
@@ -246,6 +247,15 @@ class Kubelet:
         held.told = frozenset(problems)
         for one in happened:
             self._recorder.record(regarding, "Warning", one.reason, one.message)
+
+
+def _heard(node: NodeRecord) -> Hashable:
+    """What of a node its pods go by."""
+    return node.host_ip, frozenset((node.metadata.annotations or {}).items())
+
+
+def _pod_range(node: NodeRecord) -> str:
+    return node.spec.pod_cidr or (node.metadata.annotations or {}).get(marks.POD_RANGE, "")
 
 
 def key_of(pod: PodRecord) -> Key:

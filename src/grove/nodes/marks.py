@@ -15,6 +15,14 @@ FAIL: Final = f"{DOMAIN}/fail"
 DRAIN: Final = f"{DOMAIN}/drain"
 """`true`: the node is cordoned and its pods are evicted."""
 
+# Annotations of a node that the fleet writes for itself.
+CREATED: Final = f"{DOMAIN}/created"
+"""`true`: the fleet created the node, and may remove it."""
+CORDONED: Final = f"{DOMAIN}/cordoned"
+"""`true`: a drain cordoned the node, so the end of the drain takes that back."""
+POD_RANGE: Final = f"{DOMAIN}/pod-range"
+"""The addresses of the node's pods, where its spec.podCIDR says nothing."""
+
 Failure: TypeAlias = Literal["dead", "unreachable", "not-ready"]
 FAILURES: Final[tuple[Failure, ...]] = get_args(Failure)
 
