@@ -15,6 +15,7 @@ VERBS: Final = {
     "completion": "Print the completion script of a shell.",
     "crds": "Print the CustomResourceDefinitions, of all kinds or of some.",
     "explain": "Explain a field, or what becomes of a manifest.",
+    "initc": "Wait inside a pod until its parents are ready.",
     "nodes": "Keep simulated nodes on a cluster, and run the pods that are bound to them.",
     "validate": "Check manifests without a cluster.",
 }

@@ -98,8 +98,12 @@ class Cache(Generic[T]):
         sharing: Sharing | None = None,
         streaming: bool = True,
         pace: Pace = Pace(),  # noqa: B008 - frozen
+        on_failure: Callable[[KubeError], None] | None = None,
     ) -> None:
-        """`matches` is for a source with selectors: `source.py` makes one. `sharing` may serve several caches."""
+        """`matches` is for a source with selectors: `source.py` makes one. `sharing` may serve several caches.
+
+        `on_failure` is told of lists and watches that fail, 410 Gone included; without it they are logged.
+        """
         self.name = name
         self._source = source
         self._clock = clock
@@ -107,6 +111,7 @@ class Cache(Generic[T]):
         self._sharing = sharing
         self._streaming = streaming
         self._pace = pace
+        self._on_failure = on_failure or self._log_failure
         self._store: Store[T] = Store(indexes=indexes or {}, matches=matches)
         self._handlers: list[Handler[T]] = []
         self._untold: collections.deque[tuple[Handler[T], Change[T]]] = collections.deque()
@@ -329,8 +334,11 @@ class Cache(Generic[T]):
 
     def _failed(self, error: KubeError) -> bool:
         self._failures += 1
-        log.info("cache lost its server", extra={"cache": self.name, "error": str(error)})
+        self._on_failure(error)
         return True
+
+    def _log_failure(self, error: KubeError) -> None:
+        log.info("cache lost its server", extra={"cache": self.name, "error": str(error)})
 
     def _shared(self, obj: T) -> T:
         return obj if self._sharing is None else self._sharing.share(obj)
