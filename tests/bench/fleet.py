@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 
 from grove.kube.cache import Cache
 from grove.kube.client import Client
+from grove.kube.objects import PodView
 from grove.kube.resources import Resource
 from grove.kube.source import ClientSource
 from grove.kube.store import Change
@@ -69,6 +70,8 @@ class Fleet:
         while not tally.is_full.is_set():
             if self._process.poll() is not None:
                 raise RuntimeError(f"grove nodes ended with code {self._process.returncode}; see {LOG}")
+            if tally.failure:
+                raise RuntimeError(f"of the {what}, {tally.failure}")
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{tally.count} of {wanted} {what} were ready after {within:g} s; see {LOG}")
             with contextlib.suppress(TimeoutError):
@@ -81,6 +84,7 @@ class Tally:
 
     def __init__(self, wanted: int) -> None:
         self.is_full = asyncio.Event()
+        self.failure = ""
         self._wanted = wanted
         self._ready: set[str] = set()
 
@@ -92,8 +96,10 @@ class Tally:
         one = change.new
         if one is None:
             return
+        if isinstance(one, PodView) and one.status.phase == "Failed":
+            self.failure = f"{one.metadata.name} failed: {one.status.message}"
         if any(condition.type == "Ready" and condition.status == "True" for condition in one.status.conditions):
-            self._ready.add(one.metadata.uid)
+            self._ready.add(one.metadata.uid or "")
             if len(self._ready) >= self._wanted:
                 self.is_full.set()
 

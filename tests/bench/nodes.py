@@ -147,7 +147,7 @@ def bound(number: int, node: str) -> dict[str, Any]:
     """A pod that a scheduler has put on a node: one that starts at once, and of which many fit."""
     pod = bodies.created(number)
     spec = pod["spec"]
-    del spec["initContainers"]
+    del spec["initContainers"], spec["affinity"]
     for container in spec["containers"]:
         container["resources"] = {"requests": ASKS, "limits": ASKS}
     return pod | {"spec": spec | {"nodeName": node}}
