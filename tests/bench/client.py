@@ -12,18 +12,20 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 from grove.testing.controlplane import ControlPlane
-from tests.bench import cache
+from tests.bench import cache, nodes
 from tests.bench.clients import bodies
 from tests.bench.clients.contest import CLIENTS, GROVE, OTHERS, Cost, Entrant, Scores, contest
 from tests.bench.clients.serving import Order, Verb
 from tests.bench.figures import Figure, report
 
 PODS = 10_000
-ROUNDS, LIST_ROUNDS = 5, 3
+ROUNDS, LIST_ROUNDS = 5, 2
 TURN = PODS // (ROUNDS * len(CLIENTS))
 WARM = 60
+NODES, PODS_ON_NODES = 500, 2000
 
 
 def main() -> int:
@@ -44,6 +46,7 @@ def main() -> int:
             *of_lists("list of 10,000 pods, typed", lists, time_bar=0.5, cpu_bar=0.2),
             *of_lists("list of 10,000 pods, plain", plain, time_bar=1.0, cpu_bar=1.0),
             *of_memory(),
+            *of_nodes(),
         ],
     )
 
@@ -93,6 +96,12 @@ def of_memory() -> Iterator[Figure]:
     held = cache.in_a_process("typed", cache.PODS)
     yield Figure("bytes a pod in a cache of 100,000, indexed", held["memory"], bar=1500)
     yield Figure("CPU seconds to decode and index 100,000 pods", held["seconds"] * cache.PODS, bar=3)
+
+
+def of_nodes() -> Iterator[Figure]:
+    """What `make bench-nodes` measures, with a tenth of its nodes and pods."""
+    for figure in nodes.figures(nodes.measure(NODES, PODS_ON_NODES)):
+        yield replace(figure, name=f"{NODES} nodes, {PODS_ON_NODES} pods: {figure.name}")
 
 
 if __name__ == "__main__":

@@ -85,6 +85,7 @@ def main() -> int:
 
 
 def figures(run: Run) -> Iterator[Figure]:
+    """The ratios are held against bars; the rest tells how they come about."""
     ours, server = run.cpu[FLEET], run.cpu[APISERVER] + run.cpu[ETCD]
     statuses, leases = run.requests("PATCH", "pods", "status"), run.requests("PATCH", "leases")
     yield Figure("grove nodes' CPU against that of API server and etcd", ours / server, bar=0.5)
