@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -207,10 +208,13 @@ def _span(option: str, text: str) -> behaviour.Span:
 
 def _keep(connection: Connection, settings: Any, log_level: Any) -> None:
     from grove.nodes import process
+    from grove.nodes.program import WAITER_LOG
     from grove.runtime import logs
     from grove.runtime.clock import SystemClock
 
     logs.configure(sys.stderr, form="text" if sys.stderr.isatty() else "json", level=log_level)
+    if log_level != "debug":
+        logging.getLogger(WAITER_LOG).setLevel(logging.ERROR)
     rng = random.Random()  # noqa: S311 - jitter, no secret
     try:
         _run(process.keep(connection, settings, clock=SystemClock(), rng=rng, announce=click.echo))

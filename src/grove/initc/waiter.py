@@ -141,8 +141,7 @@ class Wait:
         self._say("all parents are ready", seconds=round(self._clock.monotonic() - began, 3))
 
     def _take(self, change: Change[Pod]) -> None:
-        # Counted is later, by the task that waits: of a list, this is called with one pod after the other, and between
-        # two of them the counts could be right that were never right at the same moment.
+        # Counted is later, by the task that waits, and once for all the changes that a new list brings.
         if _counts_for(change.old) != _counts_for(change.new):
             self._changed.set()
 

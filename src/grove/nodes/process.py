@@ -127,7 +127,7 @@ class Process:
             rng=rng,
         )
         self._more: Callable[[], Iterator[Metric]] = lambda: iter(())
-        metrics = Metrics(
+        self.metrics = Metrics(
             controllers=lambda: self._controllers,
             elections=[election],
             recorders=[self._recorder],
@@ -141,7 +141,7 @@ class Process:
                     port=settings.metrics_port,
                     live={},
                     ready={"caches": self._unsynced},
-                    metrics=metrics.text,
+                    metrics=self.metrics.text,
                 )
             )
         self.manager = Manager(always=always, led=self._led, election=election)

@@ -27,7 +27,10 @@ from grove.nodes.volumes import Files, PodToken
 from grove.nodes.waiters import Result
 from grove.runtime.backoff import Backoff
 
-log = logging.getLogger(__name__)
+WAITER_LOG: Final = "grove.nodes.waiter"
+"""The logger of all waiters: thousands of them, each of which would fill a container's log."""
+
+log = logging.getLogger(WAITER_LOG)
 
 TOKEN: Final = str(SERVICE_ACCOUNT / "token")
 AGAIN: Final = Backoff(first=1.0, longest=60.0)

@@ -34,6 +34,7 @@ class Settings:
     # It would taint nodes that send no heartbeats, and later evict their pods.
     disabled_controllers: Sequence[str] = ("node-lifecycle-controller",)
     apiserver_flags: Sequence[str] = ()
+    controller_manager_flags: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ def controller_manager(files: Files, settings: Settings) -> list[str]:
         "--kube-api-burst=1000",
         # An autoscaler is first looked at after this time, not when it is created; 15 s is too long to wait in a test.
         "--horizontal-pod-autoscaler-sync-period=1s",
+        *settings.controller_manager_flags,
     ]
 
 

@@ -75,6 +75,7 @@ class ControlPlane:
         disabled_admission: Sequence[str] = Settings.disabled_admission,
         disabled_controllers: Sequence[str] = Settings.disabled_controllers,
         apiserver_flags: Sequence[str] = Settings.apiserver_flags,
+        controller_manager_flags: Sequence[str] = Settings.controller_manager_flags,
         logs: Path | None = None,
         timeout: float = 60.0,
     ) -> Self:
@@ -89,6 +90,7 @@ class ControlPlane:
             disabled_admission=disabled_admission,
             disabled_controllers=disabled_controllers,
             apiserver_flags=apiserver_flags,
+            controller_manager_flags=controller_manager_flags,
         )
         cluster = cls(settings, logs)
         atexit.register(cluster.stop)

@@ -22,3 +22,8 @@ def test_nothing_is_disabled_if_nothing_is_to_be() -> None:
 def test_flags_of_the_test_come_last_and_so_win() -> None:
     settings = Settings(apiserver_flags=["--event-ttl=1m"])
     assert components.apiserver(FILES, settings, 1)[-1] == "--event-ttl=1m"
+
+
+def test_controllers_take_flags_too() -> None:
+    settings = Settings(controller_manager_flags=["--node-monitor-grace-period=6s"])
+    assert components.controller_manager(FILES, settings)[-1] == "--node-monitor-grace-period=6s"
