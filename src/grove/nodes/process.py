@@ -119,7 +119,7 @@ class Process:
         )
         self._recorder = Recorder(ClientEvents(client), component=COMPONENT, instance=identity, clock=clock, rng=rng)
         election = Election(
-            Watched(ClientLeases(client), identity, lambda holder: announce(standby(fleet, holder))),
+            Watched(ClientLeases(leases), identity, lambda holder: announce(standby(fleet, holder))),
             namespace=LEASE_NAMESPACE,
             name=f"{COMPONENT}-{fleet.lower()}",
             identity=identity,
