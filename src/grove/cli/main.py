@@ -16,7 +16,7 @@ VERBS: Final = {
     "crds": "Print the CustomResourceDefinitions, of all kinds or of some.",
     "explain": "Explain a field, or what becomes of a manifest.",
     "initc": "Wait inside a pod until its parents are ready.",
-    "nodes": "Keep simulated nodes on a cluster, and run the pods that are bound to them.",
+    "nodes": "Keep simulated nodes on a cluster.",
     "validate": "Check manifests without a cluster.",
 }
 """Every verb with its line in the help; the module `grove.cli.<verb>` holds its `command`."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import click
+
 from grove.cli.main import VERBS, grove
 
 _WIDTH: Final = 100
@@ -20,7 +22,20 @@ def markdown() -> str:
         if command is not None:
             context = command.make_context(verb, [], parent=root, resilient_parsing=True, terminal_width=_WIDTH)
             parts += ["", f"## grove {verb}", "", *_block(command.get_help(context))]
+            parts += _below(command, context, f"grove {verb}")
     return "\n".join(parts) + "\n"
+
+
+def _below(command: click.Command, context: click.Context, path: str) -> list[str]:
+    """The help of the commands of a command that has some."""
+    parts: list[str] = []
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None:
+                own = inner.make_context(name, [], parent=context, resilient_parsing=True, terminal_width=_WIDTH)
+                parts += ["", f"### {path} {name}", "", *_block(inner.get_help(own))]
+    return parts
 
 
 def _block(text: str) -> list[str]:

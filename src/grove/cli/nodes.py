@@ -16,7 +16,6 @@ from grove.kube import kubeconfig as kubeconfigs
 from grove.kube.client import Client
 from grove.kube.connection import Connection
 from grove.kube.errors import ConnectionConfigError, KubeError, NotFound
-from grove.kube.lease import LeadershipLostError
 from grove.kube.objects import Quantities
 from grove.kube.resources import NODES
 from grove.nodes import behaviour, marks, shape, topology
@@ -123,10 +122,10 @@ def _cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--log-level", type=click.Choice(("debug", "info", "error")), default="info", show_default=True)
 @click.pass_context
 def command(ctx: click.Context, /, kubeconfig: str, context: str, log_level: str, **options: Any) -> None:
-    """Keep simulated nodes on a cluster, and run the pods that are bound to them.
+    """Keep simulated nodes on a cluster.
 
-    Stays in the foreground: Ctrl-C ends it. The nodes stay, and a process that is started again takes them over, with
-    the pods that run on them.
+    Runs the pods that are bound to them, in the foreground: Ctrl-C ends it. The nodes stay, and a process that is
+    started again takes them over, with the pods that run on them.
 
     \b
     Examples:
@@ -222,8 +221,6 @@ def _keep(connection: Connection, settings: Any, log_level: Any) -> None:
         for error in _leaves(group):
             if isinstance(error, ForeignNode):
                 raise Failure(error.what, error.remedy) from error
-            if isinstance(error, LeadershipLostError):
-                raise Failure(str(error), "start it again: the nodes and their pods are taken over") from error
             if isinstance(error, KubeError):
                 raise Failure(
                     str(error), "check the rights of the user and the log above, and start it again"
@@ -271,7 +268,10 @@ def recover(obj: tuple[str, str], nodes: tuple[str, ...], selector: str, kubecon
 @_cluster_options
 @click.pass_obj
 def drain(obj: tuple[str, str], nodes: tuple[str, ...], selector: str, kubeconfig: str, context: str) -> None:
-    """Cordon nodes and evict their pods, as disruption budgets allow; recover undoes it."""
+    """Cordon nodes and evict their pods.
+
+    As disruption budgets allow; recover undoes it.
+    """
     connection = _connect(kubeconfig or obj[0], context or obj[1])
     for name in _run(_annotate(connection, nodes, selector, {marks.DRAIN: "true"})):
         click.echo(f"node/{name} drains")

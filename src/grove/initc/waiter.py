@@ -20,7 +20,15 @@ from grove.initc.pods import Pod, ready_in
 from grove.kube.cache import Cache, Pace
 from grove.kube.client import Client
 from grove.kube.clock import Clock
-from grove.kube.errors import ConnectionConfigError, CredentialsError, Forbidden, Gone, KubeError, Unauthorized
+from grove.kube.errors import (
+    ConnectionConfigError,
+    CredentialsError,
+    Forbidden,
+    Gone,
+    KubeError,
+    Unauthorized,
+    Untrusted,
+)
 from grove.kube.resources import PODS
 from grove.kube.source import ClientSource, Source
 from grove.kube.store import Change
@@ -190,8 +198,8 @@ def remedy(error: KubeError, namespace: str) -> str:
             return f"bind a Role to the pod's service account: get, list and watch on pods in namespace {namespace}"
         case Unauthorized() | CredentialsError():
             return "give the pod a valid token: its service account, or the secret with the token, is missing or new"
-        case ConnectionConfigError():
-            return "mend the connection: see the error"
+        case Untrusted() | ConnectionConfigError():
+            return "give the pod the cluster's own authority: ca.crt beside the token, or that of the kubeconfig"
     return ""
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 from grove.kube.affinity import Affinity, NodeSelectorTerm, Requirement
+
+LONGEST_NUMBER: Final = 64
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 
 def wants(
@@ -41,8 +46,16 @@ def _holds(requirement: Requirement, value: str | None) -> bool:
 
 
 def _compares(requirement: Requirement, value: str | None) -> bool:
-    try:
-        bound, number = int(requirement.values[0]), int(value or "")
-    except (ValueError, IndexError):
+    bounds = [_number(one) for one in requirement.values]
+    number = None if value is None else _number(value)
+    if number is None or len(bounds) != 1 or bounds[0] is None:
         return False
-    return number > bound if requirement.operator == "Gt" else number < bound
+    return number > bounds[0] if requirement.operator == "Gt" else number < bounds[0]
+
+
+def _number(text: str) -> int | None:
+    """The number if Kubernetes takes it for one: Python reads `1_000` and ` 7` too."""
+    if len(text) > LONGEST_NUMBER or not _NUMBER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None

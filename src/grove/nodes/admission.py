@@ -7,13 +7,20 @@ came later fails, and says why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 import msgspec
 
 from grove.kube import demand, nodechoice
-from grove.kube.demand import PODS, Amounts
+from grove.kube.demand import CPU, PODS, Amounts
 from grove.kube.objects import Taint, Toleration
 from grove.nodes.objects import NodeRecord, PodRecord
+
+REJECTED: Final = "Pod was rejected: "
+"""How the message of a pod begins that was not taken in."""
+
+FIRST_LOOKED_AT: Final = (PODS, CPU, "memory", "ephemeral-storage")
+ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - nothing is bound to it here
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -23,11 +30,23 @@ class Rejection(msgspec.Struct, frozen=True):
     message: str
 
 
+class HostPort(NamedTuple):
+    """A port of the node that a pod takes."""
+
+    address: str
+    protocol: str
+    number: int
+
+    def is_in_the_way_of(self, other: HostPort) -> bool:
+        is_one_place = self.address == other.address or ANY_ADDRESS in (self.address, other.address)
+        return is_one_place and self[1:] == other[1:]
+
+
 def judge(pod: PodRecord, node: NodeRecord, others: Iterable[PodRecord]) -> Rejection | None:
     """`others` are the pods that the node has taken in and that have not ended."""
     others = tuple(others)
     reason, why = next(_objections(pod, node, others), ("", ""))
-    return Rejection(reason, f"Pod was rejected: {why}") if reason else None
+    return Rejection(reason, f"{REJECTED}{why}") if reason else None
 
 
 def _objections(pod: PodRecord, node: NodeRecord, others: tuple[PodRecord, ...]) -> Iterator[tuple[str, str]]:
@@ -35,38 +54,61 @@ def _objections(pod: PodRecord, node: NodeRecord, others: tuple[PodRecord, ...])
     yield from _shortages(pod, node, others)
     labels, name = node.metadata.labels or {}, node.metadata.name
     if not nodechoice.wants(pod.spec.node_selector, pod.spec.affinity, name=name, labels=labels):
-        yield (
-            "NodeAffinity",
-            "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
-        )
-    if _host_ports(pod) & {port for other in others for port in _host_ports(other)}:
-        yield (
-            "NodePorts",
-            "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
-        )
+        yield _objection("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
+    if (ports := _host_ports(pod)) and any(_are_taken(ports, _host_ports(other)) for other in others):
+        yield _objection("NodePorts", "node(s) didn't have free ports for the requested pod ports")
     for taint in node.spec.taints:
         if taint.effect == "NoExecute" and not any(_tolerates(one, taint) for one in pod.spec.tolerations):
-            yield (
-                "TaintToleration",
-                "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate",
-            )
+            yield _objection("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+
+
+def _objection(predicate: str, why: str) -> tuple[str, str]:
+    return predicate, f"Predicate {predicate} failed: {why}"
 
 
 def _shortages(pod: PodRecord, node: NodeRecord, others: tuple[PodRecord, ...]) -> Iterator[tuple[str, str]]:
+    asked = {PODS: 1} | demand.of_pod(pod.spec)
     capacity = demand.amounts(node.status.allocatable or {})
+    used = _used(others)
+    for name in sorted(asked, key=_rank):
+        # An extended resource that the node does not know at all is counted by somebody else for the whole cluster.
+        if not asked[name] or (name not in capacity and _is_extended(name)):
+            continue
+        taken, most = used.get(name, 0), capacity.get(name, 0)
+        if taken + asked[name] > most:
+            numbers = f"requested: {asked[name]}, used: {taken}, capacity: {most}"
+            yield f"OutOf{name}", f"Node didn't have enough resource: {name}, {numbers}"
+
+
+def _used(others: tuple[PodRecord, ...]) -> Amounts:
     used: Amounts = {PODS: len(others)}
     for other in others:
         for name, amount in demand.of_pod(other.spec).items():
             used[name] = used.get(name, 0) + amount
-    for name, amount in ({PODS: 1} | demand.of_pod(pod.spec)).items():
-        # A resource that the node does not know at all is counted by somebody else for the whole cluster.
-        if amount and name in capacity and used.get(name, 0) + amount > capacity[name]:
-            numbers = f"requested: {amount}, used: {used.get(name, 0)}, capacity: {capacity[name]}"
-            yield f"OutOf{name}", f"Node didn't have enough resource: {name}, {numbers}"
+    return used
 
 
-def _host_ports(pod: PodRecord) -> set[tuple[str, int]]:
-    return {(port.protocol, port.host_port) for one in pod.spec.containers for port in one.ports if port.host_port}
+def _rank(name: str) -> tuple[int, str]:
+    return FIRST_LOOKED_AT.index(name) if name in FIRST_LOOKED_AT else len(FIRST_LOOKED_AT), name
+
+
+def _is_extended(name: str) -> bool:
+    return "/" in name and "kubernetes.io/" not in name
+
+
+def _host_ports(pod: PodRecord) -> list[HostPort]:
+    """Those of containers that run as long as the pod does."""
+    sidecars = tuple(one for one in pod.spec.init_containers if one.restart_policy == "Always")
+    return [
+        HostPort(port.host_ip or ANY_ADDRESS, port.protocol, port.host_port)
+        for one in sidecars + pod.spec.containers
+        for port in one.ports
+        if port.host_port
+    ]
+
+
+def _are_taken(wanted: list[HostPort], taken: list[HostPort]) -> bool:
+    return any(one.is_in_the_way_of(other) for one in wanted for other in taken)
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:

@@ -3,15 +3,16 @@
     simulate.grove.io/crash-after: 10s            every regular container of the pod exits with 1 after 10 s
     worker.simulate.grove.io/crash-after: 10s     the container `worker` alone; init containers and sidecars need this
 
-A pod's word counts more than its node's, and a container's name more than none. A word that is not understood is told
-as a problem and passed over: the pod runs as if it were not there.
+A pod's word counts more than its node's, and a container's name more than none. What crashes only so many times
+(`crashes`) does afterwards what it was to do without: it runs on, or completes (`complete-after`). A word that is not
+understood is told as a problem and passed over: the pod runs as if it were not there.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -40,6 +41,13 @@ class Span(msgspec.Struct, frozen=True):
 NO_TIME: Final = Span()
 
 
+class End(NamedTuple):
+    """How a run ends by itself: after what time, and with which code."""
+
+    after: Span
+    code: int
+
+
 class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """How one container behaves."""
 
@@ -49,22 +57,30 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Until it is ready, once it has started."""
     stop_delay: Span = NO_TIME
     """Until it ends, once it is told to; what takes longer than the grace period is killed."""
-    exit_after: Span | None = None
-    """How long it runs; None: until it is told to end."""
-    exit_code: int = 0
+    complete_after: Span | None = None
+    """How long a good run lasts; None: until it is told to end."""
+    crash_after: Span | None = None
+    """How long a run lasts that crashes; None: as long as a good one, if an exit code is named."""
+    exit_code: int | None = None
+    """With what a crash ends; None: with 1, if it was said after what time."""
     crashes: int | None = None
-    """How many runs end by themselves, before one goes on; None: all."""
+    """How many runs crash, before those that follow are good ones; None: all."""
     never_ready: bool = False
     image_pull_error: str = ""
     """What the registry says; empty: the image is there."""
 
-    def ends(self, run: int) -> bool:
-        """Whether a run, counted from 0, ends by itself."""
-        return self.exit_after is not None and (self.crashes is None or run < self.crashes)
+    def end(self, run: int) -> End | None:
+        """How a run, counted from 0, ends by itself; None: it does not."""
+        if self.crashes is None or run < self.crashes:
+            if self.crash_after is not None:
+                return End(self.crash_after, 1 if self.exit_code is None else self.exit_code)
+            if self.complete_after is not None and self.exit_code is not None:
+                return End(self.complete_after, self.exit_code)
+        return None if self.complete_after is None else End(self.complete_after, 0)
 
 
 REGULAR: Final = Behaviour()
-ONE_SHOT: Final = Behaviour(exit_after=NO_TIME)
+ONE_SHOT: Final = Behaviour(complete_after=NO_TIME)
 """An init container does its work at once, unless it is told otherwise."""
 
 
@@ -79,33 +95,42 @@ class Problem(msgspec.Struct, frozen=True):
         return f'annotation {self.annotation}: "{self.value}" is not understood: {self.remedy}'
 
 
-def behaviour(
+def of_container(
     container: str, *, is_regular: bool, default: Behaviour, told: Sequence[Mapping[str, str]]
 ) -> tuple[Behaviour, tuple[Problem, ...]]:
-    """How a container behaves, and which annotations were not understood. `told` is the pod's before the node's."""
+    """How a container behaves, and which annotations were not understood.
+
+    `told` are annotations of ours only (`ours`), the pod's before the node's.
+    """
+    if not any(told):
+        return default, ()
     problems: list[Problem] = []
     found: dict[str, Any] = {}
     for word, read in _READERS.items():
         for annotation, text in _spoken(word, container, is_regular, told):
             try:
-                found[word] = read(text)
+                found[word.replace("-", "_")] = read(text)
             except ValueError as error:
                 problems.append(Problem(annotation, text, str(error)))
                 continue
             break
-    changes = {word.replace("-", "_"): value for word, value in found.items() if word not in _ENDS}
-    for word, code in _ENDS.items():
-        if word in found:
-            changes = {"exit_code": code} | changes | {"exit_after": found[word]}
-    return msgspec.structs.replace(default, **changes), tuple(problems)
+    return msgspec.structs.replace(default, **found), tuple(problems)
 
 
-def unknown(annotations: Mapping[str, str]) -> Iterator[Problem]:
-    """Annotations of ours that name no behaviour: a typing error would otherwise do nothing, silently."""
+def ours(annotations: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The annotations among all that are for simulated nodes."""
+    return {name: text for name, text in (annotations or {}).items() if _place(name) is not None}
+
+
+def unknown(annotations: Mapping[str, str], containers: Collection[str]) -> Iterator[Problem]:
+    """A pod's annotations, of ours, that say nothing: a typing error would otherwise do nothing, silently."""
     for annotation, value in annotations.items():
         place, _, word = annotation.partition("/")
-        if (place == marks.DOMAIN or place.endswith(f".{marks.DOMAIN}")) and word not in marks.BEHAVIOURS:
+        container = place.removesuffix(marks.DOMAIN).removesuffix(".")
+        if word not in marks.BEHAVIOURS:
             yield Problem(annotation, value, f"use one of {', '.join(marks.BEHAVIOURS)}")
+        elif container and container not in containers:
+            yield Problem(annotation, value, f"name one of the pod's containers: {', '.join(containers)}")
 
 
 def span(text: str) -> Span:
@@ -119,6 +144,12 @@ def span(text: str) -> Span:
     if not 0 <= shortest <= longest:
         raise ValueError("write durations that are not negative, the shorter one first")
     return Span(shortest / durations.SECOND, longest / durations.SECOND)
+
+
+def _place(annotation: str) -> str | None:
+    """What stands before the word, if the annotation is one of ours."""
+    place, slash, _ = annotation.partition("/")
+    return place if slash and (place == marks.DOMAIN or place.endswith(f".{marks.DOMAIN}")) else None
 
 
 def _spoken(
@@ -141,7 +172,7 @@ def _flag(text: str) -> bool:
 
 
 def _whole(text: str, largest: int) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) <= largest):
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(largest)) and int(text) <= largest):
         raise ValueError(f"write a whole number from 0 to {largest}")
     return int(text)
 
@@ -151,9 +182,6 @@ def _pull_error(text: str) -> str:
         return ""
     return "the image is not to be had" if text in ("true", "") else text
 
-
-_ENDS: Final[Mapping[str, int]] = {marks.COMPLETE_AFTER: 0, marks.CRASH_AFTER: 1}
-"""With which code a container ends unless another is named; of both, the crash counts."""
 
 _READERS: Final[Mapping[str, Callable[[str], object]]] = {
     marks.START_DELAY: span,

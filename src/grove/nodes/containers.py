@@ -28,6 +28,16 @@ PULL_ERROR_SHOWN: Final = 1.0
 KILLED: Final = 137
 
 
+class RestartRule(msgspec.Struct, frozen=True):
+    """Exit codes after which a container runs again, or those after which it does not because of this rule."""
+
+    codes: frozenset[int]
+    is_among: bool
+
+    def applies(self, code: int) -> bool:
+        return (code in self.codes) == self.is_among
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What is wanted of a container: from the pod's spec and the annotations."""
 
@@ -36,6 +46,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     behaviour: Behaviour
     policy: str
     """Always, OnFailure or Never."""
+    rules: tuple[RestartRule, ...] = ()
+    """Exit codes after which it runs again whatever the policy says."""
     startup_delay: float = 0.0
     readiness_delay: float = 0.0
     ends_from_outside: bool = False
@@ -54,30 +66,36 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def stop_delay(self) -> float:
         return self.behaviour.stop_delay.choose(f"{self.seed}/stop")
 
-    def run_length(self, run: int) -> float | None:
-        """How long a run lasts that ends by itself; None: it does not."""
-        if self.ends_from_outside or self.behaviour.exit_after is None or not self.behaviour.ends(run):
+    def end(self, run: int) -> tuple[float, int] | None:
+        """How long a run lasts that ends by itself, and its exit code; None: it does not."""
+        if self.ends_from_outside or (end := self.behaviour.end(run)) is None:
             return None
-        return self.behaviour.exit_after.choose(f"{self.seed}/{run}/exit")
+        return end.after.choose(f"{self.seed}/{run}/exit"), end.code
 
     def restarts_after(self, code: int) -> bool:
-        match self.role:
-            case "sidecar":
-                return True
-            case "init":
-                return code != 0 and self.policy != "Never"
-            case "regular":
-                return self.policy == "Always" or (self.policy == "OnFailure" and code != 0)
+        if self.role == "sidecar":
+            return True
+        if self.role == "init" and code == 0:
+            return False
+        if any(rule.applies(code) for rule in self.rules):
+            return True
+        return self.policy == "Always" or (self.policy == "OnFailure" and code != 0)
 
 
 class Exit(msgspec.Struct, frozen=True):
-    """How a run ended."""
+    """How a run ended. What is not known of its times is 0."""
 
     code: int
     reason: str
     began: float
     ended: float
     message: str = ""
+
+
+UNSEEN: Final = Exit(
+    KILLED, "ContainerStatusUnknown", 0.0, 0.0, "The container could not be located when the pod was terminated"
+)
+"""The end of a container that never ran, as kubelets tell it."""
 
 
 class Container(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +106,9 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     run: int = 0
     """Which run it is in or comes to next, counted from 0: the restart count."""
     exit: Exit | None = None
-    """The end of this run, where it has exited; else of the run before."""
+    """The end of the last run that has ended: of this one, where it has exited."""
+    previous: Exit | None = None
+    """The end of the run before that."""
     streak: int = 0
     """Runs that ended without a long one among them: what the back-off grows with."""
     pulls: int = 0
@@ -134,8 +154,8 @@ def transition(container: Container, plan: Plan) -> float | None:
             # An image that is there again is not waited for any longer.
             return container.since + (backoff(container.pulls + 1) if plan.behaviour.image_pull_error else 0.0)
         case "running":
-            length = plan.run_length(container.run)
-            return None if length is None else container.since + length
+            end = plan.end(container.run)
+            return None if end is None else container.since + end[0]
         case "exited":
             return restart_at(container, plan)
     return None
@@ -159,10 +179,16 @@ def advanced(container: Container, plan: Plan, moment: float) -> Container:
         case "pull_failed":
             return msgspec.structs.replace(container, state="pull_backoff", since=moment)
         case "running":
-            return ended(container, moment, plan.behaviour.exit_code)
+            end = plan.end(container.run)
+            return ended(container, moment, 0 if end is None else end[1])
         case "exited":
             return msgspec.structs.replace(container, state="running", since=moment, run=container.run + 1)
     return container
+
+
+def unseen(container: Container, moment: float) -> Container:
+    """A container that is not there although its pod has come to its end."""
+    return msgspec.structs.replace(container, state="exited", since=moment, exit=UNSEEN, previous=container.exit)
 
 
 def its_turn(container: Container, moment: float) -> Container:
@@ -177,5 +203,6 @@ def ended(container: Container, moment: float, code: int, *, reason: str = "", m
         state="exited",
         since=moment,
         exit=Exit(code, reason or ("Error" if code else "Completed"), container.since, moment, message),
+        previous=container.exit,
         streak=1 if was_long else container.streak + 1,
     )

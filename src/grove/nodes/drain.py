@@ -97,7 +97,7 @@ class Drainer:
             await self._client.patch(NODES, node.metadata.name, change, type=NodeRecord)
         except NotFound:
             return
-        log.info("node drains" if wanted else "node takes pods again", extra={"node": node.metadata.name})
+        log.info("node cordoned", extra={"node": node.metadata.name, "unschedulable": wanted})
 
     async def _evict(self, pod: PodRecord) -> bool:
         """Whether the pod goes, or has gone."""

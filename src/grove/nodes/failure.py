@@ -19,12 +19,13 @@ SILENT: Final[frozenset[Failure]] = frozenset({"dead", "unreachable"})
 
 
 def failure(node: NodeRecord) -> Failure | None:
-    """How the node fails now; a word that is none of ours is no failure, and `problem` tells of it."""
+    """How the node fails now; a word that is none of ours is no failure."""
     found, _ = read(node.metadata.annotations or {})
     return found
 
 
 def read(annotations: Mapping[str, str]) -> tuple[Failure | None, Problem | None]:
+    """The failure that the annotations of a node tell, or what is wrong with the word."""
     written = annotations.get(FAIL)
     if written is None:
         return None, None

@@ -146,16 +146,24 @@ class Heartbeats:
         if now < beat.lease_due:
             return
         name, place = node.metadata.name, nodelease.NAMESPACE
+        # Asking a server for the lease of a node that was just made would only bring the answer that there is none.
+        is_new = beat.lease_due == 0.0 and nodelease.is_young(node, now)
         try:
-            await self._leases.patch(LEASES, name, nodelease.renewal(name, now), namespace=place, type=msgspec.Raw)
+            if is_new:
+                await self._create_lease(node, now)
+            else:
+                await self._leases.patch(LEASES, name, nodelease.renewal(name, now), namespace=place, type=msgspec.Raw)
         except NotFound:
-            try:
-                await self._leases.create(LEASES, nodelease.new_lease(node, now), namespace=place, type=msgspec.Raw)
-            except AlreadyExists:  # somebody was quicker: it is renewed in the next round
-                log.info("lease appeared", extra={"node": name})
+            await self._create_lease(node, now)
+        except AlreadyExists:
+            await self._leases.patch(LEASES, name, nodelease.renewal(name, now), namespace=place, type=msgspec.Raw)
         self._lease_count += 1
         interval = self._interval or nodelease.interval(len(self._nodes))
         beat.lease_due = nodelease.next_moment(name, now, interval)
+
+    async def _create_lease(self, node: NodeRecord, now: float) -> None:
+        lease = nodelease.new_lease(node, now)
+        await self._leases.create(LEASES, lease, namespace=nodelease.NAMESPACE, type=msgspec.Raw)
 
     def _number(self) -> int:
         """For a node that has no address: one after all that are in use."""

@@ -105,7 +105,7 @@ class Kubelet:
             yield key_of(pod)
 
     def keys_of_node(self, change: Change[NodeRecord]) -> Iterator[Key]:
-        """All pods of a node that came, went, was told something else or has an address now; not of one that is
+        """All pods of a node that came, went, was told something else or is registered now; not of one that is
         merely alive."""
         old, new = change.old, change.new
         if old is None or new is None or _heard(old) != _heard(new):
@@ -123,7 +123,7 @@ class Kubelet:
             self._waiters.leave(held.uid)
             del self._held[key]
             held = None
-        if pod is None or node is None or not node.host_ip:  # a node without an address is not registered yet
+        if pod is None or node is None or not _is_registered(node):
             return None
         if held is None:
             held = self._held[key] = Held(pod.metadata.uid or "")
@@ -251,7 +251,12 @@ class Kubelet:
 
 def _heard(node: NodeRecord) -> Hashable:
     """What of a node its pods go by."""
-    return node.host_ip, frozenset((node.metadata.annotations or {}).items())
+    return _is_registered(node), node.host_ip, frozenset((node.metadata.annotations or {}).items())
+
+
+def _is_registered(node: NodeRecord) -> bool:
+    """Whether it is known where the node is and what it has; until then its pods wait."""
+    return bool(node.host_ip) and node.status.allocatable is not None
 
 
 def _pod_range(node: NodeRecord) -> str:

@@ -8,7 +8,8 @@ is said by `finished`, `stopped` and `rebooted`, after a step and before another
 so that something should have come before the last look, it comes now.
 
 Init containers run one after the other, sidecars among them as soon as they have started, then all others at once. When
-a pod is to end, its regular containers are told first, and its sidecars when those are gone, the last one first.
+a pod is to end, by itself or because it was told to, what still runs of its regular containers is told first, and its
+sidecars when those are gone, the last one first. When nothing runs any more, the pod is over.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from grove.nodes import containers
-from grove.nodes.containers import KILLED, Container, Plan
+from grove.nodes.containers import KILLED, Container, Exit, Plan
 
 LOST: Final = 255
 """The exit code of a container whose end nobody saw."""
@@ -28,38 +29,46 @@ LOST: Final = 255
 class PodPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What is wanted of a pod."""
 
+    policy: str = "Always"
+    grace: float = 30.0
+    """Seconds that its containers have to stop when it ends by itself."""
     init: tuple[Plan, ...] = ()
     regular: tuple[Plan, ...] = ()
     deadline: float | None = None
     """Seconds that it may be active."""
 
 
-class Stop(msgspec.Struct, frozen=True):
-    """The pod was told to end: when, and when it is killed."""
-
-    since: float
-    deadline: float
-
-
 class Over(msgspec.Struct, frozen=True):
-    """The pod has come to its end by itself, or was not taken in."""
+    """How the pod has come to its end."""
 
     phase: Literal["Succeeded", "Failed"]
     reason: str = ""
     message: str = ""
 
 
+class Stop(msgspec.Struct, frozen=True):
+    """All containers are to end: since when, and when they are killed."""
+
+    since: float
+    deadline: float
+    verdict: Over | None = None
+    """What the pod comes to by itself; None if it is only because it was told to end."""
+    is_told: bool = False
+
+
 class Life(msgspec.Struct, frozen=True, kw_only=True):
     """A pod at a moment. Its containers are in the order of the plan's."""
 
     admitted: float
+    is_rejected: bool = False
+    """Whether the node did not take it in."""
     ip: str = ""
     init: tuple[Container, ...] = ()
     regular: tuple[Container, ...] = ()
     stop: Stop | None = None
     over: Over | None = None
     at: float = 0.0
-    """The last look; 0 for a life that was taken up from a status."""
+    """The last look; of a life that was taken up from a status, when what has its turn got it."""
 
     @property
     def containers(self) -> tuple[Container, ...]:
@@ -67,8 +76,8 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_gone(self) -> bool:
-        """Whether a pod that was told to end has ended: nothing of it runs."""
-        return self.stop is not None and not any(one.is_running for one in self.containers)
+        """Whether a pod that was told to end has ended."""
+        return self.stop is not None and self.stop.is_told and self.over is not None
 
 
 Place: TypeAlias = tuple[Literal["init", "regular"], int]
@@ -87,13 +96,14 @@ def begun(plan: PodPlan, *, admitted: float, ip: str) -> Life:
 
 def rejected(plan: PodPlan, *, at: float, reason: str, message: str) -> Life:
     """A pod that the node does not take in."""
-    return msgspec.structs.replace(begun(plan, admitted=at, ip=""), over=Over("Failed", reason, message))
+    over = Over("Failed", reason, message)
+    return msgspec.structs.replace(begun(plan, admitted=at, ip=""), is_rejected=True, over=over)
 
 
 def step(life: Life, plan: PodPlan, now: float) -> tuple[Life, float | None]:
     """The pod as it is now, and the moment at which something changes next by itself."""
     looked = life.at
-    life = _settled(life, plan, looked or now)
+    life = _settled(life, plan, looked)
     while (due := _due(life, plan, looked, now)) is not None and due.moment <= now:
         life = _advanced(life, plan, due)
         life = _settled(life, plan, due.moment)
@@ -113,34 +123,37 @@ def finished(life: Life, place: Place, run: int, now: float, code: int, message:
 
 def stopped(life: Life, *, since: float, deadline: float) -> Life:
     """The pod is told to end; told again, only an earlier deadline counts."""
-    if life.stop is not None:
-        stop = msgspec.structs.replace(life.stop, deadline=min(life.stop.deadline, deadline))
-        return msgspec.structs.replace(life, stop=stop)
-    return msgspec.structs.replace(life, stop=Stop(since, max(since, deadline)))
+    stop = life.stop or Stop(since, max(since, deadline))
+    stop = msgspec.structs.replace(stop, deadline=min(stop.deadline, max(since, deadline)), is_told=True)
+    return msgspec.structs.replace(life, stop=stop)
 
 
 def rebooted(life: Life, plan: PodPlan, now: float) -> Life:
     """The node was without power and is back: all that ran is lost, and the pod begins anew where it may."""
-    lost = _all_end(life, now, LOST, "Unknown")
+    init, regular = tuple(_lost(one, now) for one in life.init), tuple(_lost(one, now) for one in life.regular)
+    lost = msgspec.structs.replace(life, init=init, regular=regular)
     if life.over is not None or life.stop is not None:
         return lost
+    if plan.policy == "Never" and any(one.exit for one in lost.containers):
+        return _concluded(lost, plan, Over("Failed"), now)
     return msgspec.structs.replace(
         lost,
-        init=tuple(map(_anew, lost.init, plan.init)),
-        regular=tuple(map(_anew, lost.regular, plan.regular)),
+        init=tuple(map(_anew, init, plan.init)),
+        regular=tuple(map(_anew, regular, plan.regular)),
     )
 
 
-def is_initialized(life: Life, plan: PodPlan, now: float) -> bool:
-    """Whether the regular containers may run."""
-    return all(is_passed(one, wanted, now) for one, wanted in zip(life.init, plan.init, strict=True))
+def _lost(container: Container, now: float) -> Container:
+    return containers.ended(container, now, LOST, reason="Unknown") if container.is_running else container
 
 
 def _anew(container: Container, wanted: Plan) -> Container:
     """After a reboot nothing is left of an init container's work, and what had ended for good stays as it is."""
     if not container.has_exited or container.exit is None:
         return Container(since=container.since, run=container.run, exit=container.exit)
-    if (wanted.role == "init" and container.exit.code == 0) or wanted.restarts_after(container.exit.code):
+    # The API server lets no container that has completed run again, unless the policy is Always.
+    is_init_to_repeat = wanted.role == "init" and wanted.policy == "Always"
+    if is_init_to_repeat or wanted.restarts_after(container.exit.code):
         return Container(since=container.exit.ended, run=container.run + 1, exit=container.exit)
     return container
 
@@ -162,11 +175,10 @@ def _put(life: Life, place: Place, container: Container) -> Life:
 
 
 class Due(msgspec.Struct, frozen=True):
-    """The next change: of a container's state, of the pod as a whole (no place), or none but that time has passed."""
+    """The next change: of a container's state, or (without a place) only that time has passed."""
 
     moment: float
     place: Place | None = None
-    is_deadline: bool = False
 
 
 def _due(life: Life, plan: PodPlan, looked: float, now: float) -> Due | None:
@@ -184,9 +196,9 @@ def _due(life: Life, plan: PodPlan, looked: float, now: float) -> Due | None:
             if threshold > life.at and (found is None or threshold < found.moment):
                 found = Due(threshold)
     if plan.deadline is not None and life.stop is None:
-        moment = max(life.admitted + plan.deadline, looked)
-        if found is None or moment < found.moment:
-            found = Due(moment, is_deadline=True)
+        moment = life.admitted + plan.deadline
+        if moment > life.at and (found is None or moment < found.moment):
+            found = Due(moment)
     return found
 
 
@@ -196,20 +208,22 @@ def _transition(life: Life, plan: PodPlan, place: Place, container: Container, w
         return by_itself
     if not container.is_running:
         return None
-    stops = _stops_at(life, plan, place, wanted)
+    stops = _stops_at(life, life.stop, plan, place, wanted)
     return stops if by_itself is None else min(stops, by_itself)
 
 
-def _stops_at(life: Life, plan: PodPlan, place: Place, wanted: Plan) -> float:
+def _stops_at(life: Life, stop: Stop, plan: PodPlan, place: Place, wanted: Plan) -> float:
     """When a container that runs in a pod that is to end has ended, at the latest when it is killed."""
-    assert life.stop is not None
-    told = life.stop.since
+    told = stop.since
     if wanted.role == "sidecar":
-        others = [(at, one) for at, one, _ in _places(life, plan) if at != place]
-        if any(one.is_running and (plan_of(plan, at).role != "sidecar" or at > place) for at, one in others):
-            return life.stop.deadline  # it is not its turn
-        told = max([told, *(one.exit.ended for _, one in others if one.has_exited and one.exit is not None)])
-    return min(told + wanted.stop_delay, life.stop.deadline)
+        for at, other, its in _places(life, plan):
+            # It comes after the regular containers and the sidecars that began after it; init containers are told too.
+            if its.role == "regular" or (its.role == "sidecar" and at > place):
+                if other.is_running:
+                    return stop.deadline
+                if other.has_exited and other.exit is not None:
+                    told = max(told, other.exit.ended)
+    return min(told + wanted.stop_delay, stop.deadline)
 
 
 def plan_of(plan: PodPlan, place: Place) -> Plan:
@@ -221,10 +235,6 @@ def plan_of(plan: PodPlan, place: Place) -> Plan:
 
 
 def _advanced(life: Life, plan: PodPlan, due: Due) -> Life:
-    if due.is_deadline:
-        message = "Pod was active on the node longer than the specified deadline"
-        ended = _all_end(life, due.moment, KILLED, "Error")
-        return msgspec.structs.replace(ended, over=Over("Failed", "DeadlineExceeded", message))
     if due.place is None:
         return life
     kind, index = due.place
@@ -238,46 +248,111 @@ def _advanced(life: Life, plan: PodPlan, due: Due) -> Life:
 
 
 def _settled(life: Life, plan: PodPlan, moment: float) -> Life:
-    """What follows at once: whose turn it is, and whether the pod has come to its end."""
-    if life.stop is not None or life.over is not None:
+    """What follows at once: whose turn it is, and whether the pod comes to its end or has come to it."""
+    if life.over is not None:
         return life
-    for index, (container, wanted) in enumerate(zip(life.init, plan.init, strict=True)):
-        if container.state == "waiting":
-            return _put(life, ("init", index), containers.its_turn(container, moment))
-        if not is_passed(container, wanted, moment):
-            return _over_if_failed(life, container, wanted, moment)
-    if any(one.state == "waiting" for one in life.regular):
-        regular = tuple(containers.its_turn(one, moment) if one.state == "waiting" else one for one in life.regular)
-        return msgspec.structs.replace(life, regular=regular)
-    return _over_if_done(life, plan, moment)
+    if life.stop is not None:
+        return life if _runs(life) else _concluded(life, plan, life.stop.verdict or _outcome(life), moment)
+    if (verdict := _verdict(life, plan, moment)) is not None:
+        return _ending(life, plan, *verdict)
+    return _with_next_turn(life, plan, moment)
 
 
-def is_passed(container: Container, wanted: Plan, moment: float) -> bool:
+def _with_next_turn(life: Life, plan: PodPlan, moment: float) -> Life:
+    if not is_initialized(life, plan, moment):
+        index = _last_begun(life)
+        if index >= 0 and not _is_passed(life.init[index], plan.init[index], moment):
+            return life
+        return _put(life, ("init", index + 1), containers.its_turn(life.init[index + 1], moment))
+    if not any(one.state == "waiting" for one in life.regular):
+        return life
+    regular = tuple(containers.its_turn(one, moment) if one.state == "waiting" else one for one in life.regular)
+    return msgspec.structs.replace(life, regular=regular)
+
+
+def is_initialized(life: Life, plan: PodPlan, now: float) -> bool:
+    """Whether the regular containers may run: some do, or the last init container has passed."""
+    if not life.init or any(one.state not in ("waiting", "exited") for one in life.regular):
+        return True
+    return _last_begun(life) == len(life.init) - 1 and _is_passed(life.init[-1], plan.init[-1], now)
+
+
+def _last_begun(life: Life) -> int:
+    """The last init container whose turn has come: those before it have passed, even if a sidecar restarts now."""
+    return max((index for index, one in enumerate(life.init) if one.state != "waiting"), default=-1)
+
+
+def _is_passed(container: Container, wanted: Plan, moment: float) -> bool:
     """Whether the next init container may run."""
     if wanted.role == "sidecar":
-        return container.has_started(wanted, moment) or container.run > 0
+        return container.has_started(wanted, moment)
     return container.has_exited and container.exit is not None and container.exit.code == 0
 
 
-def _over_if_failed(life: Life, container: Container, wanted: Plan, moment: float) -> Life:
-    """An init container that failed and does not run again is the end of the pod."""
-    if wanted.role != "init" or not container.has_exited or containers.restart_at(container, wanted) is not None:
-        return life
-    return msgspec.structs.replace(_all_end(life, moment, 0, "Completed"), over=Over("Failed"))
+# How it ends
 
 
-def _over_if_done(life: Life, plan: PodPlan, moment: float) -> Life:
-    codes = []
-    for container, wanted in zip(life.regular, plan.regular, strict=True):
-        if not container.has_exited or container.exit is None or containers.restart_at(container, wanted) is not None:
-            return life
-        codes.append(container.exit.code)
-    over = Over("Failed" if any(codes) else "Succeeded")
-    return msgspec.structs.replace(_all_end(life, moment, 0, "Completed"), over=over)
+DEADLINE_EXCEEDED: Final = Over(
+    "Failed", "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
+)
 
 
-def _all_end(life: Life, moment: float, code: int, reason: str) -> Life:
-    def end(container: Container) -> Container:
-        return containers.ended(container, moment, code, reason=reason) if container.is_running else container
+def _verdict(life: Life, plan: PodPlan, moment: float) -> tuple[Over, float] | None:
+    """What the pod comes to by itself, if it does, and since when."""
+    found = _failed_init(life, plan) or _all_done(life, plan)
+    if plan.deadline is None:
+        return found
+    exceeded = life.admitted + plan.deadline
+    is_exceeded = exceeded <= moment if found is None else exceeded < found[1]
+    return (DEADLINE_EXCEEDED, exceeded) if is_exceeded else found
 
-    return msgspec.structs.replace(life, init=tuple(map(end, life.init)), regular=tuple(map(end, life.regular)))
+
+def _failed_init(life: Life, plan: PodPlan) -> tuple[Over, float] | None:
+    for container, wanted in zip(life.init, plan.init, strict=True):
+        if wanted.role == "init" and (end := _last_end(container, wanted)) is not None and end.code:
+            return Over("Failed"), end.ended
+    return None
+
+
+def _all_done(life: Life, plan: PodPlan) -> tuple[Over, float] | None:
+    ends = [_last_end(container, wanted) for container, wanted in zip(life.regular, plan.regular, strict=True)]
+    known = [one.ended for one in ends if one is not None]
+    return (_outcome(life), max(known)) if len(known) == len(ends) else None
+
+
+def _last_end(container: Container, wanted: Plan) -> Exit | None:
+    """How a container has ended that does not run again."""
+    if not container.has_exited or container.exit is None or wanted.restarts_after(container.exit.code):
+        return None
+    return container.exit
+
+
+def _outcome(life: Life) -> Over:
+    """What becomes of a pod whose containers do not run and will not."""
+    is_good = all(one.has_exited and one.exit is not None and one.exit.code == 0 for one in life.regular)
+    return Over("Succeeded" if is_good else "Failed")
+
+
+def _ending(life: Life, plan: PodPlan, verdict: Over, moment: float) -> Life:
+    """What still runs is told to end, and then the pod is over."""
+    if _runs(life):
+        return msgspec.structs.replace(life, stop=Stop(moment, moment + plan.grace, verdict))
+    return _concluded(life, plan, verdict, moment)
+
+
+def _concluded(life: Life, plan: PodPlan, over: Over, moment: float) -> Life:
+    """The pod is over. Containers whose turn had come and that are not there are told as lost, as kubelets do."""
+    seen = [index for index, one in enumerate(life.init) if one.exit is not None]
+    last_init = max(seen, default=0)
+    init = tuple(
+        containers.unseen(one, moment) if index <= last_init and not one.has_exited else one
+        for index, one in enumerate(life.init)
+    )
+    regular = life.regular
+    if any(one.exit is not None for one in regular) or is_initialized(life, plan, moment):
+        regular = tuple(one if one.has_exited else containers.unseen(one, moment) for one in regular)
+    return msgspec.structs.replace(life, over=over, init=init, regular=regular)
+
+
+def _runs(life: Life) -> bool:
+    return any(one.is_running for one in life.containers)

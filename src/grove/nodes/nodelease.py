@@ -10,6 +10,7 @@ import hashlib
 from typing import Any, Final
 
 from grove.kube.leaserecord import micro_time
+from grove.nodes.moments import seconds
 from grove.nodes.objects import NodeRecord
 
 NAMESPACE: Final = "kube-node-lease"
@@ -37,6 +38,12 @@ def renewal(name: str, now: float) -> dict[str, Any]:
     """A merge patch: what others have put into the lease stays."""
     moment = micro_time(datetime.datetime.fromtimestamp(now, datetime.UTC))
     return {"spec": {"holderIdentity": name, "leaseDurationSeconds": SECONDS, "renewTime": moment}}
+
+
+def is_young(node: NodeRecord, now: float) -> bool:
+    """Whether the node was made so shortly ago that it has no lease yet."""
+    created = seconds(node.metadata.creation_timestamp)
+    return created is not None and now - created < SECONDS
 
 
 def new_lease(node: NodeRecord, now: float) -> dict[str, Any]:

@@ -30,6 +30,20 @@ class VolumeMount(Struct, frozen=True, kw_only=True):
     sub_path: str = ""
 
 
+class ExitCodes(Struct, frozen=True, kw_only=True):
+    """Exit codes, or all but these."""
+
+    operator: str
+    values: tuple[int, ...] = ()
+
+
+class RestartRule(Struct, frozen=True, kw_only=True):
+    """After which exit codes the container runs again whatever its policy is."""
+
+    action: str
+    exit_codes: ExitCodes | None = None
+
+
 class ContainerSpec(Struct, frozen=True, kw_only=True):
     """A container, an init container or, among those with restartPolicy Always, a sidecar."""
 
@@ -38,6 +52,7 @@ class ContainerSpec(Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     resources: Requirements = Requirements()
     restart_policy: str = ""
+    restart_policy_rules: tuple[RestartRule, ...] = ()
     ports: tuple[ContainerPort, ...] = ()
     readiness_probe: Probe | None = None
     startup_probe: Probe | None = None
@@ -69,6 +84,7 @@ class PodSpec(Struct, frozen=True, kw_only=True):
     init_containers: tuple[ContainerSpec, ...] = ()
     volumes: tuple[Volume, ...] = ()
     restart_policy: str = "Always"
+    termination_grace_period_seconds: int = 30
     readiness_gates: tuple[ReadinessGate, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     node_selector: dict[str, str] | None = None
@@ -129,6 +145,7 @@ class ContainerStatus(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class PodStatus(Struct, frozen=True, kw_only=True):
     """How the pod fares, as the API has it."""
 
+    observed_generation: int = 0
     phase: str = "Pending"
     reason: str = ""
     message: str = ""

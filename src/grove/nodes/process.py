@@ -11,7 +11,7 @@ import dataclasses
 import random
 import socket
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -23,7 +23,7 @@ from grove.kube.connection import Connection
 from grove.kube.events import Recorder
 from grove.kube.eventstore import ClientEvents
 from grove.kube.fence import Fence
-from grove.kube.lease import Election, LeaseStore, unique_identity
+from grove.kube.lease import Election, LeadershipLostError, LeaseStore, Timing, unique_identity
 from grove.kube.leaserecord import LeaseObject, LeaseRecord
 from grove.kube.leasestore import ClientLeases
 from grove.kube.resources import NODES, PODS
@@ -50,6 +50,10 @@ POD_WORKERS: Final = 16
 """Statuses of pods on their way at once: what an API server takes, not what we can send."""
 NODE_WORKERS: Final = 16
 DRAIN_WORKERS: Final = 4
+ASIDE: Final = 16
+ALONE: Final = 2
+PATIENCE: Final = Timing(duration=20.0, renew_deadline=15.0, retry_period=2.0)
+"""Of the lease of a fleet. On a busy machine, a storm of pods takes longer to pass than the usual lengths allow."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,17 +74,44 @@ async def keep(
 ) -> None:
     """Keeps the fleet until a signal ends the process. `announce` is told what a user should see.
 
-    Raises KubeError where the cluster cannot be reached at the start, and what ends the process in a group.
+    Who has lost the lease begins anew, with nothing left of before: the machine may only have slept. Raises KubeError
+    where the cluster cannot be reached at the start, and what else ends the process in a group.
     """
+
+    def client(max_in_flight: int) -> Client:
+        return Client(connection, user_agent=COMPONENT, field_manager=COMPONENT, max_in_flight=max_in_flight)
+
     async with (
-        Client(connection, user_agent=COMPONENT, field_manager=COMPONENT, max_in_flight=POD_WORKERS) as client,
-        Client(connection, user_agent=COMPONENT, field_manager=COMPONENT, max_in_flight=NODE_WORKERS) as leases,
+        client(POD_WORKERS) as pods,
+        client(NODE_WORKERS) as nodes,
+        client(ASIDE) as aside,
+        client(ALONE) as election,
     ):
-        await client.list(NODES, limit=1)  # at the start, what is wrong is told; later it is waited for
-        process = Process(connection, settings, client=client, leases=leases, clock=clock, rng=rng, announce=announce)
-        await process.manager.run_until_signalled()
+        clients = Clients(pods, nodes, aside, election)
+        await pods.list(NODES, limit=1)  # at the start, what is wrong is told; later it is waited for
+        while True:
+            process = Process(connection, settings, clients=clients, clock=clock, rng=rng, announce=announce)
+            try:
+                await process.manager.run_until_signalled()
+                break
+            except ExceptionGroup as group:
+                lost, others = group.split(LeadershipLostError)
+                if lost is None or others is not None:
+                    raise
+                announce(f"fleet {settings.shape.fleet}: {first(lost)}: starting again")
         if settings.remove:
             await process.remove()
+
+
+class Clients(NamedTuple):
+    """Apart from each other, so that no storm of requests keeps those waiting on which lives depend."""
+
+    pods: Client
+    nodes: Client
+    """Leases and statuses of nodes."""
+    aside: Client
+    """Events, and what waiters are given."""
+    election: Client
 
 
 class Process:
@@ -91,16 +122,14 @@ class Process:
         connection: Connection,
         settings: Settings,
         *,
-        client: Client,
-        leases: Client,
+        clients: Clients,
         clock: Clock,
         rng: random.Random,
         announce: Callable[[str], None],
     ) -> None:
         self._connection = connection
         self._settings = settings
-        self._client = client
-        self._leases = leases
+        self._clients = clients
         self._clock = clock
         self._rng = rng
         self._announce = announce
@@ -108,7 +137,7 @@ class Process:
         self._plans = {plan.name: plan for plan in shape.nodes(settings.shape)}
         self._controllers: Sequence[HasControllerStatistics] = ()
         fleet, identity = settings.shape.fleet, unique_identity(socket.gethostname(), rng)
-        self._caches = Caches(client, clock=clock, rng=rng)
+        self._caches = Caches(clients.pods, clock=clock, rng=rng)
         self._nodes = self._caches.add(NODES, type=NodeRecord, labels=f"{marks.FLEET}={fleet}")
         self._pods = self._caches.add(
             PODS,
@@ -117,14 +146,17 @@ class Process:
             read={"spec.nodeName": lambda pod: pod.spec.node_name},
             indexes={BY_NODE: by_node},
         )
-        self._recorder = Recorder(ClientEvents(client), component=COMPONENT, instance=identity, clock=clock, rng=rng)
+        self._recorder = Recorder(
+            ClientEvents(clients.aside), component=COMPONENT, instance=identity, clock=clock, rng=rng
+        )
         election = Election(
-            Watched(ClientLeases(leases), identity, lambda holder: announce(standby(fleet, holder))),
+            Watched(ClientLeases(clients.election), identity, lambda holder: announce(standby(fleet, holder))),
             namespace=LEASE_NAMESPACE,
             name=f"{COMPONENT}-{fleet.lower()}",
             identity=identity,
             clock=clock,
             rng=rng,
+            timing=PATIENCE,
         )
         self._more: Callable[[], Iterator[Metric]] = lambda: iter(())
         self.metrics = Metrics(
@@ -148,14 +180,14 @@ class Process:
 
     async def remove(self) -> None:
         """Deletes the nodes that the fleet created."""
-        await register.remove(CachedClient(self._client, self._caches), register.created(self._nodes))
+        await register.remove(CachedClient(self._clients.pods, self._caches), register.created(self._nodes))
 
     def _led(self, fence: Fence) -> Sequence[Runnable]:
         """What the one process does that keeps the fleet."""
-        settings, client = self._settings, self._client.fenced(fence)
+        settings, client, leases = self._settings, self._clients.pods.fenced(fence), self._clients.nodes.fenced(fence)
         writes = CachedClient(client, self._caches)
         program = Program(
-            client=client,
+            client=self._clients.aside,
             connection=self._connection,
             recorder=self._recorder,
             clock=self._clock,
@@ -174,8 +206,8 @@ class Process:
         )
         heartbeats = Heartbeats(
             nodes=self._nodes,
-            client=CachedClient(self._leases.fenced(fence), self._caches),
-            leases=self._leases.fenced(fence),
+            client=CachedClient(leases, self._caches),
+            leases=leases,
             recorder=self._recorder,
             plans=self._plans,
             ranges=settings.shape.ranges,
@@ -261,6 +293,14 @@ class Watched:
 
     async def update(self, lease: LeaseObject) -> LeaseObject | None:
         return await self._store.update(lease)
+
+
+def first(group: BaseExceptionGroup[Any]) -> BaseException:
+    """One of the errors in a group."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def standby(fleet: str, holder: str) -> str:

@@ -6,7 +6,9 @@ condition changes only with its status.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 import msgspec
@@ -14,7 +16,7 @@ import msgspec
 from grove.api import durations
 from grove.kube.objects import Condition
 from grove.nodes import containers, life
-from grove.nodes.containers import Container, Plan
+from grove.nodes.containers import UNSEEN, Container, Plan
 from grove.nodes.life import Life, PodPlan
 from grove.nodes.moments import seconds, stamp
 from grove.nodes.objects import (
@@ -35,6 +37,9 @@ PULL_FAILED: Final = "ErrImagePull"
 PULL_BACKOFF: Final = "ImagePullBackOff"
 
 
+ENDS: Final = ("Succeeded", "Failed")
+
+
 class View(msgspec.Struct, frozen=True):
     """All that a status is made of."""
 
@@ -47,48 +52,72 @@ class View(msgspec.Struct, frozen=True):
 
 def difference(view: View) -> dict[str, Any] | None:
     """The strategic merge patch of the pod's status; None if the API has it already."""
-    held, lived = view.pod.status, view.life
-    wanted: dict[str, Any] = {"phase": phase(view)}
-    if lived.over is not None and lived.over.reason:
-        wanted |= {"reason": lived.over.reason, "message": lived.over.message}
-    if held.start_time is None:
-        wanted["startTime"] = stamp(lived.admitted)
-    if lived.ip:
-        host = view.node.host_ip
-        wanted |= {"hostIP": host, "hostIPs": [{"ip": host}], "podIP": lived.ip, "podIPs": [{"ip": lived.ip}]}
-    known = {
-        "phase": held.phase,
-        "reason": held.reason,
-        "message": held.message,
-        "hostIP": held.host_ip,
-        "podIP": held.pod_ip,
-    }
-    changes = {key: value for key, value in wanted.items() if key not in known or known[key] != value}
-    for derived, origin in (("hostIPs", "hostIP"), ("podIPs", "podIP")):
-        if origin not in changes:
-            changes.pop(derived, None)
-    changes |= _containers(view)
-    if changed := [one for one in conditions(view) if one not in held.conditions]:
-        changes["conditions"] = [_condition(one, view) for one in changed]
-    if not changes:
+    held, lived, pod = view.pod.status, view.life, view.pod
+    changes = _summary(view)
+    if not lived.is_rejected:
+        changes |= _addresses(view)
+        changes |= _containers(view)
+        if changed := [one for one in conditions(view) if one not in held.conditions]:
+            changes["conditions"] = [_condition(one, view) for one in changed]
+    # Servers that count the generations of pods know the field. That a pod is to go is a generation too, not worth one
+    # more write.
+    generation = pod.metadata.generation or 0
+    is_observed = held.observed_generation >= generation
+    if not changes and (is_observed or pod.metadata.deletion_timestamp is not None):
         return None
-    if view.pod.metadata.generation:  # servers that count the generations of pods know this field
-        changes["observedGeneration"] = view.pod.metadata.generation
+    if not is_observed:
+        changes["observedGeneration"] = generation
     # With the uid, a pod that came under the same name meanwhile is a conflict.
-    return {"metadata": {"uid": view.pod.metadata.uid}, "status": changes}
+    return {"metadata": {"uid": pod.metadata.uid}, "status": changes}
+
+
+def _summary(view: View) -> dict[str, Any]:
+    held, over = view.pod.status, view.life.over
+    changes: dict[str, Any] = {}
+    if (reached := phase(view)) != held.phase:
+        changes["phase"] = reached
+        if over is not None and over.reason:
+            changes |= {"reason": over.reason, "message": over.message}
+    if held.start_time is None:
+        changes["startTime"] = stamp(view.life.admitted)
+    return changes
+
+
+def _addresses(view: View) -> dict[str, Any]:
+    held = view.pod.status
+    changes: dict[str, Any] = {}
+    for one, many, known, wanted in (
+        ("hostIP", "hostIPs", held.host_ip, view.node.host_ip),
+        ("podIP", "podIPs", held.pod_ip, view.life.ip),
+    ):
+        if wanted and wanted != known:
+            changes[one] = wanted
+            # The lists are merged by address: without a word the old one would stay.
+            changes[many] = [{"ip": wanted}] if not known else [{"$patch": "replace"}, {"ip": wanted}]
+    return changes
 
 
 def phase(view: View) -> str:
-    lived, plan = view.life, view.plan
+    """As kubelets have it: a reboot may take a pod back to Pending, but nothing takes it back from its end."""
+    held, lived = view.pod.status, view.life
+    if held.phase in ENDS:
+        return held.phase
     if lived.over is not None:
         return lived.over.phase
-    if lived.is_gone:
-        return "Succeeded" if all(one.exit and one.exit.code == 0 for one in lived.regular) else "Failed"
-    if not life.is_initialized(lived, plan, view.now) and not any(one.exit or one.is_running for one in lived.regular):
-        return "Pending"
     if any(one.exit is None and not one.is_running for one in lived.regular):
-        return "Pending"
+        return "Pending"  # of which some have never run
+    have_run = any(one.has_exited or one.is_running for one in lived.regular)
+    for one, wanted in zip(lived.init, view.plan.init, strict=True):
+        is_begun = one.is_running or one.exit is not None
+        if wanted.role == "init" and (one.is_running or not is_begun):
+            return "Pending"
+        if wanted.role == "sidecar" and not have_run and (not is_begun or _is_starting(one, wanted, view.now)):
+            return "Pending"
     return "Running"
+
+
+def _is_starting(container: Container, wanted: Plan, now: float) -> bool:
+    return container.is_running and not container.has_started(wanted, now)
 
 
 # Conditions
@@ -104,46 +133,51 @@ def conditions(view: View) -> list[Condition]:
         is_same = known is not None and known.status == status
         time = known.last_transition_time if known is not None and is_same else stamp(view.now)
         made.append(Condition(type=type_, status=status, reason=reason, message=message, last_transition_time=time))
-    if "PodScheduled" not in held:
-        made.append(Condition(type="PodScheduled", status="True", last_transition_time=stamp(view.life.admitted)))
     return made
 
 
 def _observed(view: View) -> list[tuple[str, bool, str, str]]:
-    lived, plan = view.life, view.plan
-    over = lived.over
-    if over is not None and not lived.ip:  # it was never taken in
-        return []
-    passed = life.is_initialized(lived, plan, view.now)
-    if over is not None:
-        why = "PodCompleted" if over.phase == "Succeeded" else "PodFailed"
-        initialized = (passed, why if passed and over.phase == "Succeeded" else "", "")
-        return [
-            ("PodReadyToStartContainers", False, "", ""),
-            ("Initialized", *initialized),
-            ("ContainersReady", False, why, ""),
-            ("Ready", False, why, ""),
-        ]
-    undone = [
-        wanted.name
-        for one, wanted in zip(lived.init, plan.init, strict=True)
-        if not life.is_passed(one, wanted, view.now)
+    reached = phase(view)
+    containers_ready = _containers_ready(view, reached)
+    ready = containers_ready
+    if containers_ready[0] and (gates := _closed_gates(view)):
+        ready = (False, "ReadinessGatesNotReady", gates)
+    return [
+        ("PodReadyToStartContainers", view.life.over is None, "", ""),
+        ("Initialized", *_initialized(view, reached)),
+        ("Ready", *ready),
+        ("ContainersReady", *containers_ready),
+        ("PodScheduled", True, "", ""),
     ]
+
+
+def _containers_ready(view: View, reached: str) -> tuple[bool, str, str]:
+    lived, plan = view.life, view.plan
+    if reached in ENDS:
+        return False, "PodCompleted" if reached == "Succeeded" else "PodFailed", ""
     unready = [
         wanted.name
         for one, wanted in zip(lived.containers, plan.init + plan.regular, strict=True)
         if wanted.role != "init" and not one.is_ready(wanted, view.now)
     ]
-    incomplete = ("ContainersNotInitialized", _named("incomplete", undone)) if undone else ("", "")
-    not_ready = ("ContainersNotReady", _named("unready", unready)) if unready else ("", "")
-    gates = _closed_gates(view)
-    ready = not_ready if unready else (("ReadinessGatesNotReady", gates) if gates else ("", ""))
-    return [
-        ("PodReadyToStartContainers", True, "", ""),
-        ("Initialized", not undone, *incomplete),
-        ("ContainersReady", not unready, *not_ready),
-        ("Ready", not unready and not gates, *ready),
+    return (False, "ContainersNotReady", _named("unready", unready)) if unready else (True, "", "")
+
+
+def _initialized(view: View, reached: str) -> tuple[bool, str, str]:
+    """Once it holds it goes on holding, whatever sidecars do."""
+    lived, plan = view.life, view.plan
+    if reached == "Succeeded":
+        return True, "PodCompleted", ""
+    if any(one.type == "Initialized" and one.status == "True" for one in view.pod.status.conditions):
+        return True, "", ""
+    if any(one.is_running or one.exit is not None for one in lived.regular):
+        return True, "", ""
+    undone = [
+        wanted.name
+        for one, wanted in zip(lived.init, plan.init, strict=True)
+        if not (one.is_ready(wanted, view.now) if wanted.role == "init" else one.has_started(wanted, view.now))
     ]
+    return (False, "ContainersNotInitialized", _named("incomplete", undone)) if undone else (True, "", "")
 
 
 def _named(what: Literal["incomplete", "unready"], names: list[str]) -> str:
@@ -155,10 +189,11 @@ def _closed_gates(view: View) -> str:
     held = {one.type: one.status for one in view.pod.status.conditions}
     missing = []
     for gate in view.pod.spec.readiness_gates:
+        name = f'pod readiness gate "{gate.condition_type}"'
         if gate.condition_type not in held:
-            missing.append(f'corresponding condition of pod readiness gate "{gate.condition_type}" does not exist.')
+            missing.append(f"corresponding condition of {name} does not exist.")
         elif held[gate.condition_type] != "True":
-            missing.append(f'the status of pod readiness gate "{gate.condition_type}" is not "True"')
+            missing.append(f'the status of {name} is not "True", but {held[gate.condition_type]}')
     return ", ".join(missing)
 
 
@@ -175,98 +210,86 @@ def _condition(one: Condition, view: View) -> dict[str, Any]:
 
 
 def _containers(view: View) -> dict[str, Any]:
-    pod, lived, plan = view.pod, view.life, view.plan
-    if lived.over is not None and not lived.ip:
-        return {}
+    spec, held, plan, lived = view.pod.spec, view.pod.status, view.plan, view.life
     changes = {}
-    rows = (
-        ("containerStatuses", pod.spec.containers, plan.regular, lived.regular, pod.status.container_statuses),
-        (
-            "initContainerStatuses",
-            pod.spec.init_containers,
-            plan.init,
-            lived.init,
-            pod.status.init_container_statuses,
-        ),
-    )
-    for key, specs, plans, lives, held in rows:
-        made = tuple(
-            container_status(view, spec, wanted, one) for spec, wanted, one in zip(specs, plans, lives, strict=True)
-        )
-        if made != held:
-            changes[key] = made
+    init = _statuses(view, spec.init_containers, plan.init, lived.init)
+    if init != held.init_container_statuses:
+        changes["initContainerStatuses"] = init
+    regular = tuple(sorted(_statuses(view, spec.containers, plan.regular, lived.regular), key=lambda one: one.name))
+    if regular != held.container_statuses:
+        changes["containerStatuses"] = regular
     return changes
+
+
+def _statuses(
+    view: View, specs: tuple[ContainerSpec, ...], plans: tuple[Plan, ...], lives: tuple[Container, ...]
+) -> tuple[ContainerStatus, ...]:
+    rows = zip(specs, plans, lives, strict=True)
+    return tuple(container_status(view, spec, wanted, one) for spec, wanted, one in rows)
 
 
 def container_status(view: View, spec: ContainerSpec, plan: Plan, container: Container) -> ContainerStatus:
     uid = view.pod.metadata.uid or ""
-    ever_ran = container.exit is not None or container.is_running
-    last = container.exit
-    state = _state(view, plan, container, uid)
-    is_last_shown = last is not None and state.terminated is None
+    state = _state(view, spec, plan, container, uid)
+    ended_run = container.run if container.has_exited else container.run - 1
+    last, last_run = container.exit, ended_run
+    if state.terminated is not None:
+        last, last_run = container.previous, ended_run - 1
+    has_run = container.is_running or (container.exit is not None and container.exit != UNSEEN)
     return ContainerStatus(
         name=spec.name,
         state=state,
-        last_state=ContainerState(terminated=_terminated(last, _id(uid, plan, _ended_run(container))))
-        if last is not None and is_last_shown
-        else ContainerState(),
+        last_state=ContainerState(terminated=None if last is None else _terminated(last, uid, plan, last_run)),
         ready=container.is_ready(plan, view.now),
         restart_count=container.run,
         image=spec.image,
-        image_id=_image_id(spec.image) if ever_ran else "",
-        container_id=_id(uid, plan, container.run if container.is_running else _ended_run(container))
-        if ever_ran
-        else "",
+        image_id=_image_id(spec.image) if has_run else "",
+        container_id=_id(uid, plan, container.run if container.is_running else ended_run) if has_run else "",
         started=container.has_started(plan, view.now),
     )
 
 
-def _state(view: View, plan: Plan, container: Container, uid: str) -> ContainerState:
-    pod = view.pod
+def _state(view: View, spec: ContainerSpec, plan: Plan, container: Container, uid: str) -> ContainerState:
     match container.state:
         case "running":
             return ContainerState(running=Running(started_at=stamp(container.since)))
         case "exited" if container.exit is not None:
             again = None if view.life.over or view.life.stop else containers.restart_at(container, plan)
             if again is None:
-                return ContainerState(terminated=_terminated(container.exit, _id(uid, plan, container.run)))
+                return ContainerState(terminated=_terminated(container.exit, uid, plan, container.run))
             wait = durations.text(round(containers.backoff(container.streak)) * durations.SECOND)
-            who = f"container={plan.name} pod={pod.metadata.name}_{pod.metadata.namespace}({uid})"
-            message = f"back-off {wait} restarting failed {who}"
+            message = f"back-off {wait} restarting failed container={plan.name} pod={full_name(view.pod)}"
             return ContainerState(waiting=Waiting(reason=CRASH_LOOP, message=message))
         case "pull_failed":
             return ContainerState(waiting=Waiting(reason=PULL_FAILED, message=plan.behaviour.image_pull_error))
         case "pull_backoff":
-            message = f'Back-off pulling image "{_image(pod, plan)}": {plan.behaviour.image_pull_error}'
+            # The image may be there again: then it is pulled at the next look.
+            message = f'Back-off pulling image "{spec.image}": {PULL_FAILED}: {plan.behaviour.image_pull_error}'
             return ContainerState(waiting=Waiting(reason=PULL_BACKOFF, message=message))
-    return ContainerState(waiting=Waiting(reason=INITIALIZING if pod.spec.init_containers else CREATING))
+    return ContainerState(waiting=Waiting(reason=INITIALIZING if view.pod.spec.init_containers else CREATING))
 
 
-def _terminated(exit: containers.Exit, container_id: str) -> Terminated:
+def full_name(pod: PodRecord) -> str:
+    """How kubelets call a pod in messages."""
+    return f"{pod.metadata.name}_{pod.metadata.namespace}({pod.metadata.uid})"
+
+
+def _terminated(exit: containers.Exit, uid: str, plan: Plan, run: int) -> Terminated:
     return Terminated(
         exit_code=exit.code,
         reason=exit.reason,
         message=exit.message,
-        started_at=stamp(exit.began),
-        finished_at=stamp(exit.ended),
-        container_id=container_id,
+        started_at=stamp(exit.began) if exit.began else None,
+        finished_at=stamp(exit.ended) if exit.ended else None,
+        container_id=_id(uid, plan, run) if exit.began else "",
     )
-
-
-def _image(pod: PodRecord, plan: Plan) -> str:
-    rows = pod.spec.containers + pod.spec.init_containers
-    return next((one.image for one in rows if one.name == plan.name), "")
-
-
-def _ended_run(container: Container) -> int:
-    """The run that `exit` is the end of."""
-    return container.run if container.has_exited else container.run - 1
 
 
 def _id(uid: str, plan: Plan, run: int) -> str:
     return f"simulated://{hashlib.sha256(f'{uid}/{plan.name}/{run}'.encode()).hexdigest()}"
 
 
+@functools.lru_cache(maxsize=1024)
 def _image_id(image: str) -> str:
     return f"{image.partition('@')[0]}@sha256:{hashlib.sha256(image.encode()).hexdigest()}"
 
@@ -281,15 +304,34 @@ def taken_up(pod: PodRecord, plan: PodPlan) -> Life | None:
     if admitted is None:
         return None
     over = None
-    if status.phase in ("Succeeded", "Failed"):
+    if status.phase in ENDS:
         over = life.Over("Succeeded" if status.phase == "Succeeded" else "Failed", status.reason, status.message)
+    init = _all_taken_up(plan.init, status.init_container_statuses, admitted)
+    passed = _all_passed(plan.init, status.init_container_statuses, init)
+    regular = _all_taken_up(plan.regular, status.container_statuses, admitted)
     return Life(
         admitted=admitted,
+        # A pod that was taken in has statuses of containers.
+        is_rejected=over is not None and not status.container_statuses,
         ip=status.pod_ip,
-        init=_all_taken_up(plan.init, status.init_container_statuses, admitted),
-        regular=_all_taken_up(plan.regular, status.container_statuses, admitted),
+        init=init,
+        regular=regular,
         over=over,
+        # What has its turn now has had it since the last init container passed: it did not wait for us.
+        at=max([admitted, *passed]),
     )
+
+
+def _all_passed(
+    plans: tuple[Plan, ...], statuses: tuple[ContainerStatus, ...], lives: tuple[Container, ...]
+) -> Iterator[float]:
+    """When init containers let the next one begin; of a sidecar that has restarted, the last time that it would."""
+    started = {one.name for one in statuses if one.started}
+    for plan, container in zip(plans, lives, strict=True):
+        if plan.role == "sidecar" and plan.name in started:
+            yield container.since + plan.startup_delay
+        elif plan.role == "init" and container.has_exited and container.exit is not None and not container.exit.code:
+            yield container.exit.ended
 
 
 def _all_taken_up(
@@ -303,13 +345,14 @@ def _taken_up(status: ContainerStatus | None, admitted: float) -> Container:
     if status is None:
         return Container(since=admitted)
     run = status.restart_count
-    last = _exit(status.last_state.terminated)
+    last, this = _exit(status.last_state.terminated), _exit(status.state.terminated)
     if status.state.running is not None:
         since = seconds(status.state.running.started_at) or admitted
         return Container(state="running", since=since, run=run, exit=last, streak=run)
-    ended = _exit(status.state.terminated) or (last if _waits_to_restart(status) else None)
-    if ended is not None:
-        return Container(state="exited", since=ended.ended, run=run, exit=ended, streak=run + 1)
+    if this is not None:
+        return Container(state="exited", since=this.ended, run=run, exit=this, previous=last, streak=run + 1)
+    if last is not None and _waits_to_restart(status):
+        return Container(state="exited", since=last.ended, run=run, exit=last, streak=run + 1)
     return Container(since=admitted, run=run, exit=last)
 
 

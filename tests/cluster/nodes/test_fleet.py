@@ -10,6 +10,7 @@ from grove.testing.controlplane import ControlPlane
 from grove.testing.waiting import eventually
 from tests.cluster.nodes.conftest import Start
 from tests.cluster.nodes.fleet import PATIENCE, Fleet, Pods, condition, node, status_of
+from tests.cluster.objects import MERGE
 
 SHAPE = ("--topology", "zones=2,racks=2", "--gpus", "8", "--gpu-model", "h100", "--taint", "fake-node=true:NoSchedule")
 
@@ -132,6 +133,21 @@ def test_a_process_that_was_killed_and_started_again_takes_up_the_running_pods(
     pods.delete("steady")
     pods.gone("steady")
     assert again.interrupt() == 0
+
+
+def test_a_process_that_lost_its_lease_begins_anew(cluster: ControlPlane, start: Start) -> None:
+    fleet = start("stolen", "--count", "1").started()
+    path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/grove-nodes-stolen"
+    theirs = {"spec": {"holderIdentity": "thief", "leaseDurationSeconds": 1}}
+    assert cluster.request("PATCH", path, theirs, content_type=MERGE)[0] == 200
+    assert "lost kube-system/grove-nodes-stolen" in fleet.says("starting again")
+    eventually(
+        lambda: cluster.request("GET", path)[1]["spec"]["holderIdentity"],
+        lambda holder: holder not in ("", "thief"),
+        timeout=PATIENCE,
+    )
+    eventually(lambda: fleet.log.read_text().count("1 node ready") == 2, timeout=PATIENCE)
+    assert fleet.interrupt() == 0
 
 
 def grove(*arguments: str) -> "subprocess.CompletedProcess[str]":

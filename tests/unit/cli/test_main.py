@@ -54,7 +54,7 @@ def test_starting_imports_nothing_that_it_does_not_need() -> None:
 
 
 def test_as_kubectl_grove_it_names_itself_as_kubectl_calls_it() -> None:
-    code = "import sys; sys.argv = ['/usr/bin/kubectl-grove', 'nope']; from grove.cli.main import main; main()"
+    code = "import sys; sys.argv = ['/usr/bin/kubectl-grove', 'xyzzy']; from grove.cli.main import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert "see kubectl grove --help" in result.stderr

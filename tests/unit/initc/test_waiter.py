@@ -18,6 +18,7 @@ from grove.kube.errors import (
     KubeError,
     Unauthorized,
     Unavailable,
+    Untrusted,
 )
 from grove.testing.virtualtime import VirtualClock, run
 from tests.unit.initc.fakes import Log, Pods, lost
@@ -221,7 +222,8 @@ def test_rights_that_come_late_are_waited_for_and_named_meanwhile() -> None:
     [
         (Unauthorized("Unauthorized", code=401), "give the pod a valid token"),
         (CredentialsError("/token: the token cannot be read"), "give the pod a valid token"),
-        (ConnectionConfigError("no certificate"), "mend the connection"),
+        (ConnectionConfigError("no certificate"), "give the pod the cluster's own authority"),
+        (Untrusted("certificate verify failed"), "give the pod the cluster's own authority"),
         (lost(), ""),
         (Unavailable("starting", code=503), ""),
     ],

@@ -24,7 +24,7 @@ from grove.kube.decoding import Bookmark, Event, Page
 from grove.kube.errors import AlreadyExists, Cause, Conflict, NotFound, StatusDetails, TooManyRequests, Unreachable
 from grove.kube.resources import NODES, PODS, Resource
 from grove.nodes.moments import seconds, stamp
-from grove.nodes.process import Process, Settings
+from grove.nodes.process import Clients, Process, Settings
 from grove.nodes.shape import Shape
 from grove.testing.virtualtime import VirtualClock, run
 
@@ -57,6 +57,8 @@ class ApiServer:
         self.protected: set[str] = set()
         """Names of pods that a disruption budget keeps from being evicted."""
         self.is_away = False
+        self.closed = 0
+        """How often somebody has left it."""
         self._revision = 100
         self._watches: list[Watched] = []
 
@@ -78,6 +80,7 @@ class ApiServer:
         body = {
             "metadata": {"name": name, "namespace": "default", "annotations": annotations or {}},
             "spec": {"nodeName": node, "containers": [{"name": "main", "image": "main:v1"}]} | spec,
+            "status": {"phase": "Pending"},
         }
         return self._put("pods", "default", name, body)
 
@@ -107,6 +110,12 @@ class ApiServer:
 
     def fenced(self, _: object) -> ApiServer:
         return self
+
+    async def __aenter__(self) -> ApiServer:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.closed += 1
 
     async def get(self, resource: Resource, name: str, *, namespace: str = "", type: Any = JSON, **_: Any) -> Any:
         await self._arrive()
@@ -255,6 +264,7 @@ class ApiServer:
         if held is not None and without_version(held) == without_version(obj):
             return held  # what changes nothing is not stored, and nobody is told
         made = self.objects[plural, namespace, name] = self._stamped(obj)
+        made["metadata"].setdefault("creationTimestamp", stamp(self.clock.wall().timestamp()))
         self._tell("ADDED" if held is None else "MODIFIED", plural, held or made, made)
         return made
 
@@ -353,8 +363,7 @@ class Simulation:
         self.process = Process(
             Connection(server="https://fake"),
             self._settings,
-            client=client,
-            leases=client,
+            clients=Clients(client, client, client, client),
             clock=self.server.clock,
             rng=random.Random(self._seed),
             announce=self.said.append,
