@@ -31,8 +31,10 @@ test-kubernetes: $(STAMP) kubernetes ## The cluster tests, on a real control pla
 kubernetes: ## Build a real Kubernetes control plane into the cache (about 10 minutes, once)
 	@$(if $(PYTHON),$(PYTHON),$(error Python 3.11 or newer is needed; name it with PYTHON=…)) tools/kubernetes/build.py
 
-bench-%: $(STAMP) ## Run a benchmark: cli, api, cache
+bench-%: $(STAMP) ## Run a benchmark: cli, api, cache, client, nodes
 	@$(PY) -m tests.bench.$*
+
+bench-client bench-nodes: kubernetes
 
 docs: $(STAMP) ## Write the generated pages of docs/reference
 	@$(PY) tools/docs/generate.py
@@ -43,7 +45,7 @@ schemas: $(STAMP) kubernetes ## Take the embedded Kubernetes types from the API 
 format: $(STAMP) ## Format the code and mend what ruff can mend
 	@$(VENV)/bin/ruff check --fix . && $(VENV)/bin/ruff format .
 
-lock: $(STAMP) ## Pin the newest development tools that pyproject.toml allows
+lock: $(STAMP) ## Pin the newest development tools, and clients to compare with
 	@$(PY) tools/lock.py
 
 clean: ## Remove what was built here; caches outside stay

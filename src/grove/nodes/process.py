@@ -46,9 +46,9 @@ from grove.runtime.metrics import HasControllerStatistics, Metrics
 
 COMPONENT: Final = "grove-nodes"
 LEASE_NAMESPACE: Final = "kube-system"
-POD_WORKERS: Final = 64
+POD_WORKERS: Final = 16
 """Statuses of pods on their way at once: what an API server takes, not what we can send."""
-NODE_WORKERS: Final = 64
+NODE_WORKERS: Final = 16
 DRAIN_WORKERS: Final = 4
 ASIDE: Final = 16
 ALONE: Final = 2

@@ -7,7 +7,8 @@
 must be able to run again at any time: it may be cancelled or killed between any two writes.
 
 An exception in one reconcile is logged with its key, counted, and tried again; the others do not notice. An exception
-in a source ends the controller: without a source it would be blind.
+in a source ends the controller: without a source it would be blind. When a leader's term is over, the first write that
+the fence refuses stops the work; the controller then waits to be cancelled.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from typing import Generic, TypeVar
 
 from grove.kube.clock import Clock
 from grove.kube.durations import Durations, DurationStatistics
+from grove.kube.fence import NotLeaderError
 from grove.runtime.backoff import Backoff
 from grove.runtime.outcomes import Outcome, RequeueAfter, RequeueAt, Retry, Terminal
 from grove.runtime.queue import Closed, QueueStatistics, WorkQueue
@@ -49,7 +51,7 @@ class ControllerStatistics(Generic[Key]):
     requeued: int  # that returned a time to look again
     failed: int  # that raised, and are tried again
     terminal: int  # that raised, and are not
-    cancelled: int  # that were cut short when the controller ended
+    cancelled: int  # that were cut short when the controller ended, or the term of a leader
     durations: DurationStatistics
 
 
@@ -154,6 +156,9 @@ class Controller(Generic[Key]):
                 await self._reconcile_one(key)
             finally:
                 self._queue.done(key)
+            # Reconciles that fail before they wait for anything would otherwise keep everybody else from running, such
+            # as the election, for as long as there are keys.
+            await self._clock.sleep(0.0)
 
     async def _reconcile_one(self, key: Key) -> None:
         began = self._clock.monotonic()
@@ -163,6 +168,8 @@ class Controller(Generic[Key]):
             self._terminal += 1
             self._queue.forget(key)
             log.error("reconcile gave up", extra={**self._fields(key), "error": str(error)}, exc_info=error.__cause__)
+        except NotLeaderError as error:
+            self._stop(key, error)
         except asyncio.CancelledError as error:
             if self._is_cancelled():
                 self._cancelled += 1
@@ -199,6 +206,12 @@ class Controller(Generic[Key]):
         delay = self._queue.retry(key, at_least=error.after if isinstance(error, Retry) else 0.0)
         fields = {**self._fields(key), "failures": self._queue.failures(key), "retry_seconds": round(delay, 3)}
         log.error("reconcile failed", extra=fields, exc_info=error)
+
+    def _stop(self, key: Key, error: NotLeaderError) -> None:
+        """Takes up nothing new: no key could be written any more. The election, which knows it too, ends the rest."""
+        self._cancelled += 1
+        log.info("controller may not write", extra={**self._fields(key), "error": str(error)})
+        self._queue.close()
 
     @staticmethod
     def _is_cancelled() -> bool:

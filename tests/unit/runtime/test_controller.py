@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from grove.kube.fence import NotLeaderError
 from grove.runtime.backoff import Backoff
 from grove.runtime.controller import Controller, SourceEnded
 from grove.runtime.outcomes import Outcome, RequeueAfter, RequeueAt, Retry, Terminal
@@ -118,6 +119,50 @@ def test_requeues_come_when_they_are_asked_for() -> None:
         assert controller.statistics().requeued == 2
 
     run(scenario)
+
+
+def test_the_end_of_a_term_stops_the_work_and_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def main(clock: VirtualClock) -> None:
+        tried: list[str] = []
+
+        async def reconcile(key: str) -> Outcome:
+            tried.append(key)
+            raise NotLeaderError("the term is over")
+
+        controller = make(clock, reconcile, [Keys(clock, *(f"key-{number}" for number in range(1000)))], workers=2)
+        await run_for(clock, 100, controller)
+        assert tried == ["key-0"]
+        assert controller.statistics().cancelled == 1
+        assert controller.statistics().failed == 0
+
+    with caplog.at_level(logging.INFO):
+        run(main)
+    told = [record for record in caplog.records if record.message == "controller may not write"]
+    assert len(told) == 1
+    assert not any(record.exc_info for record in told)
+
+
+def test_reconciles_that_wait_for_nothing_let_others_run() -> None:
+    async def main(clock: VirtualClock) -> None:
+        tried: list[str] = []
+        others: list[int] = []
+
+        async def reconcile(key: str) -> Outcome:
+            tried.append(key)
+            return None
+
+        async def other() -> None:
+            while len(tried) < 100:
+                others.append(len(tried))
+                await clock.sleep(0)
+
+        controller = make(clock, reconcile, [Keys(clock, *(f"key-{number}" for number in range(100)))])
+        beside = asyncio.ensure_future(other())
+        await run_for(clock, 1, controller)
+        await beside
+        assert len({count for count in others if 0 < count < 100}) > 50
+
+    run(main)
 
 
 def test_terminal_errors_are_not_retried_and_retry_says_when() -> None:
