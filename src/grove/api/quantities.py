@@ -6,6 +6,7 @@ the next nano-unit, and so does this. Floats never appear.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final
 
@@ -31,8 +32,12 @@ class InvalidQuantity(ValueError):
 
 def nano(text: str | int) -> int:
     """The quantity in billionths, rounded away from zero where it is finer than that."""
-    if isinstance(text, int):
-        return _capped(text * NANO)
+    return _capped(text * NANO) if isinstance(text, int) else _parsed(text)
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(text: str) -> int:
+    # A cluster states few different amounts, each of them on thousands of pods and nodes.
     match = _QUANTITY.fullmatch(text)
     # Kubernetes' parser takes a suffix without a number for zero; the schemas of its types refuse it.
     if match is None or not (match["whole"] or match["part"]):
