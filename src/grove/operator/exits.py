@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
+
+from grove.kube.lease import LeadershipLostError
+from grove.runtime.endpoints import CannotListen
 
 
 class Exit(enum.IntEnum):
@@ -32,3 +36,24 @@ class CannotOperate(Exception):
         super().__init__(what)
         self.code = code
         self.remedy = remedy
+
+
+def of_group(group: BaseExceptionGroup[BaseException]) -> CannotOperate:
+    """What a user is told of the errors that ended the process; the log has them all."""
+    found = list(_leaves(group))
+    for error in found:
+        if isinstance(error, CannotOperate):
+            return error
+        if isinstance(error, CannotListen):
+            return CannotOperate(Exit.PREPARATION, str(error), "free the port, or set another under `server`")
+        if isinstance(error, LeadershipLostError):
+            return CannotOperate(Exit.RUN, str(error), "start it again: it stands by until the lease is free")
+    return CannotOperate(Exit.RUN, f"{type(found[0]).__name__}: {found[0]}", "see the log above, and start it again")
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

@@ -40,9 +40,7 @@ def of_world(world: World) -> Iterator[Metric]:
 def of_writers(writers: Mapping[str, Writer]) -> Iterator[Metric]:
     """Which controller's statuses met another's; a write that is refused so is decided anew."""
     help = "Status writes that were refused because the object had changed."
-    family = CounterMetricFamily(
-        f"{PREFIX}status_update_conflict", help, labels=["controller", "target_kind"]
-    )
+    family = CounterMetricFamily(f"{PREFIX}status_update_conflict", help, labels=["controller", "target_kind"])
     for controller, writer in writers.items():
         for kind, count in writer.conflicts.items():
             family.add_metric([controller, kind], count)

@@ -36,8 +36,6 @@ class Permission(msgspec.Struct, frozen=True):
     verbs: tuple[str, ...]
     reason: str
     where: Where = "cluster"
-    names: tuple[str, ...] = ()
-    """Only the objects of these names."""
     by_request: bool = True
     """False for what no request of ours asks for: an admission plugin of the API server looks whether we hold it."""
 
@@ -55,13 +53,16 @@ PERMISSIONS: Final = (
     _of(TOPOLOGY_BINDINGS, FOLLOW, "knows the levels that constraints name"),
     Permission(
         "grove.io",
-        tuple(
-            f"{one.plural}/status" for one in (POD_CLIQUE_SETS, POD_CLIQUES, SCALING_GROUPS, TOPOLOGY_BINDINGS)
-        ),
+        tuple(f"{one.plural}/status" for one in (POD_CLIQUE_SETS, POD_CLIQUES, SCALING_GROUPS, TOPOLOGY_BINDINGS)),
         ("patch",),
         "says how they fare",
     ),
-    _of(POD_GANGS, ("patch",), "says when a gang is whole, and how it fares where its scheduler does not", subresource="status"),
+    _of(
+        POD_GANGS,
+        ("patch",),
+        "says when a gang is whole, and how it fares where its scheduler does not",
+        subresource="status",
+    ),
     Permission(
         "grove.io",
         tuple(f"{one.plural}/finalizers" for one in (POD_CLIQUE_SETS, POD_CLIQUES, SCALING_GROUPS)),

@@ -1,7 +1,8 @@
-"""The small servers of every process: /healthz, /readyz and /metrics over plain HTTP, for the kubelet and Prometheus."""
+"""The small servers of a process: /healthz, /readyz and /metrics over plain HTTP, for the kubelet and Prometheus."""
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
@@ -35,20 +36,21 @@ class Site:
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
         await runner.setup()
         try:
-            await self._listen(runner)
+            await listen(self.name, runner, self._host, self.port)
             self.port = runner.addresses[0][1]
             self.started.set()
-            log.info("listening", extra={"server": self.name, "port": self.port})
             await asyncio.Event().wait()
         finally:
             await runner.cleanup()
 
-    async def _listen(self, runner: web.AppRunner) -> None:
-        try:
-            await web.TCPSite(runner, self._host or None, self.port).start()
-        except OSError as error:
-            where = f"{self._host or '*'}:{self.port}"
-            raise CannotListen(f"{self.name}: cannot listen on {where}: {error.strerror or error}") from error
+
+async def listen(name: str, runner: web.AppRunner, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
+    """Takes connections from now on, on all addresses unless a host is given. Raises CannotListen."""
+    try:
+        await web.TCPSite(runner, host or None, port, ssl_context=tls).start()
+    except OSError as error:
+        raise CannotListen(f"{name}: cannot listen on {host or '*'}:{port}: {error.strerror or error}") from error
+    log.info("listening", extra={"server": name, "port": runner.addresses[0][1]})
 
 
 class Endpoints(Site):

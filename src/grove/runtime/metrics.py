@@ -3,7 +3,8 @@
     metrics = Metrics(clients={"operator": client}, caches=caches.statistics, elections=[election])
     text = metrics.text()
 
-The names begin with `grove_`, or with what a program says: `grove_operator_`. Nothing counts twice and nothing is registered anywhere: the registry belongs to the object that `main` made.
+The names begin with `grove_`, or with what a program says. Nothing counts twice and nothing is registered anywhere: the
+registry belongs to the object that `main` made.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -106,7 +107,6 @@ def renamed(family: Metric, prefix: str) -> Metric:
     found = Metric(prefix + family.name.removeprefix(PREFIX), family.documentation, family.type)
     found.samples = [one._replace(name=prefix + one.name.removeprefix(PREFIX)) for one in family.samples]
     return found
-
 
 
 def of_clients(statistics: Mapping[str, ClientStatistics]) -> Iterator[Metric]:
