@@ -16,10 +16,11 @@ USAGE: Final = 2
 class Failure(click.ClickException):
     """An error for the user: what went wrong, and what to do next."""
 
-    def __init__(self, message: str, help: str, code: int = USAGE) -> None:
+    exit_code = USAGE
+
+    def __init__(self, message: str, help: str) -> None:
         super().__init__(message)
         self.help = help
-        self.exit_code: int = code  # type: ignore[misc] - click declares it on the class, and reads it from the error
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"error: {self.message}", err=True, file=file)

@@ -76,7 +76,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     callback=_print_version,
     help="Print the version.",
 )
-def command(config: str, kubeconfig: str, context: str, webhooks: str) -> None:
+@click.pass_context
+def command(ctx: click.Context, config: str, kubeconfig: str, context: str, webhooks: str) -> None:
     """Run the operator: PodCliqueSets become pods.
 
     Runs in the foreground and ends in order on SIGTERM and Ctrl-C. Logs go to standard output as the configuration
@@ -108,7 +109,8 @@ def command(config: str, kubeconfig: str, context: str, webhooks: str) -> None:
     try:
         _operate(settings, kubeconfig, context, webhooks)
     except CannotOperate as error:
-        raise Failure(str(error), error.remedy, error.code) from error
+        Failure(str(error), error.remedy).show()
+        ctx.exit(error.code)
 
 
 def _operate(settings: OperatorConfiguration, kubeconfig: str, context: str, webhooks: str) -> None:
