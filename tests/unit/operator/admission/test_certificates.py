@@ -149,7 +149,7 @@ def test_clients_trust_the_certificate_of_the_moment(
     [
         lambda bundle: msgspec.structs.replace(bundle, key=OTHER.key),
         lambda bundle: msgspec.structs.replace(bundle, key=b""),
-        lambda bundle: Bundle(),
+        lambda _: Bundle(),
     ],
 )
 def test_a_pair_that_does_not_fit_is_an_error(broken: Callable[[Bundle], Bundle]) -> None:
