@@ -27,7 +27,7 @@ from grove.operator.resources import (
     SCALING_GROUPS,
     TOPOLOGY_BINDINGS,
 )
-from grove.operator.tree import Tree
+from grove.operator.tree import GroupPlace, Tree
 from grove.operator.views import AutoscalerView, PodCliqueView, RoleBindingView, RoleView, ServiceView
 
 MANAGED: Final = f"{labels.MANAGED_BY}={labels.MANAGED_BY_VALUE}"
@@ -71,7 +71,7 @@ class World:
             indexes={_SET: by_set, _GROUP: by_label(labels.SCALING_GROUP), _GANG: by_label(labels.POD_GANG)},
         )
         self.groups = caches.add(SCALING_GROUPS, type=PodCliqueScalingGroup, indexes={_SET: by_set})
-        self.gangs = caches.add(POD_GANGS, type=PodGang, indexes={_SET: by_set})
+        self.gangs = caches.add(POD_GANGS, type=PodGang, indexes={_SET: by_set, _GROUP: by_label(labels.SCALING_GROUP)})
         self.topologies = caches.add(TOPOLOGY_BINDINGS, type=ClusterTopologyBinding)
         self.pods = caches.add(
             PODS,
@@ -112,6 +112,16 @@ class World:
                 copies[place.replica, place.group] = group.spec.replicas
         return Tree(pcs, copies)
 
+    def tree_of_replica(self, pcs: PodCliqueSet, replica: int) -> Tree:
+        """The same as far as one replica goes: its cost does not grow with the replicas of the set."""
+        plain = Tree(pcs, {})
+        copies = {}
+        for name in plain.groups:
+            held = self.groups.get(plain.group_name(GroupPlace(replica, name)), plain.namespace)
+            if held is not None and is_controlled_by(held.metadata, pcs.metadata):
+                copies[replica, name] = held.spec.replicas
+        return Tree(pcs, copies)
+
     def cliques_of(self, pcs: PodCliqueSet) -> list[PodCliqueView]:
         """All PodCliques of a set, also those of its scaling groups and those that are being deleted."""
         found = self.cliques.find(_SET, _key(pcs.metadata))
@@ -143,6 +153,10 @@ class World:
     def pods_of(self, clique: PodCliqueView) -> tuple[PodView, ...]:
         """The pods of a PodClique, in whatever state."""
         return self.pods.find(_OWNER, clique.metadata.uid)
+
+    def group_gangs(self, group: PodCliqueScalingGroup) -> list[PodGang]:
+        """The gangs of a scaling group's copies."""
+        return list(self.gangs.find(_GROUP, _key(group.metadata)))
 
     def gang_pods(self, namespace: str, gang: str) -> tuple[PodView, ...]:
         """The pods that name a gang as theirs."""
