@@ -137,22 +137,24 @@ class PodGangReconciler:
             raise self._failed(tree.pcs, key.name, _foreign(key, tree))
         await self._relabel(tree.pcs, key.name, members)
         wanted = self._wanted(tree, place, members)
-        outcome: Outcome = None
         if held is None:
             held = await self._create(tree, place, wanted)
+            self._note(key, whole)
         elif (change := plan.change(held, wanted)) is not None:
             wait = 0.0 if whole or not change.references_only else self._wait(key)
             if wait > 0:
                 return RequeueAfter(wait)
             held = await self._patch(tree.pcs, held, change)
-        self._note(key, whole)
-        return await self._tell(key, tree.pcs, held, members, whole) or outcome
+            self._note(key, whole)
+        return await self._tell(key, tree.pcs, held, members, whole)
 
     def _wait(self, key: Key) -> float:
+        """Seconds until references of a gang that is being refilled may be written again."""
         last = self._filled.get(key)
         return 0.0 if last is None else max(0.0, last + REFILL - self._clock.monotonic())
 
     def _note(self, key: Key, whole: bool) -> None:
+        """It was written."""
         if whole:
             self._filled.pop(key, None)
         else:

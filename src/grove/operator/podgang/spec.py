@@ -79,6 +79,8 @@ def _spread(tree: Tree, constraint: JSON) -> JSON:
 
 def is_constrained(gang: PodGangSpec) -> bool:
     """Whether anything was translated."""
-    return gang.topology_constraint is not None or any(
-        part.topology_constraint is not None for part in (*gang.topology_constraint_group_configs, *gang.podgroups)
+    return (
+        gang.topology_constraint is not None
+        or any(part.topology_constraint is not None for part in gang.topology_constraint_group_configs)
+        or any(part.topology_constraint is not None for part in gang.podgroups)
     )

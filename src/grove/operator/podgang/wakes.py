@@ -23,9 +23,10 @@ from grove.operator.topology import levels
 from grove.operator.views import PodCliqueView
 from grove.operator.world import Key, World, key_of, set_key_of
 from grove.runtime.followed import Followed
+from grove.runtime.source import Source
 
 
-def sources(world: World, backends: Backends) -> list[Followed]:
+def sources(world: World, backends: Backends) -> list[Source[Key]]:
     """What the gang controller follows."""
     wakes = Wakes(world, backends)
     return [
