@@ -89,7 +89,7 @@ class PodGangReconciler:
         """Where the gang stands, and in which set."""
         pcs = None if held is None else self._world.set_of(held.metadata)
         if held is not None and pcs is not None:
-            tree = self._world.tree_of_replica(pcs, places.replica_index(held.metadata) or 0)
+            tree = self._world.tree(pcs)
             place = places.gang_of(tree, held.metadata)
             if place is not None:
                 return tree, place
@@ -97,7 +97,7 @@ class PodGangReconciler:
             owner = self._world.set_of(clique.metadata)
             if owner is None or (pcs is not None and owner is not pcs):
                 continue
-            tree = self._world.tree_of_replica(owner, places.replica_index(clique.metadata) or 0)
+            tree = self._world.tree(owner)
             at = places.clique_of(tree, clique.metadata)
             if at is not None and tree.gang_name(tree.gang_of(at)) == key.name:
                 return tree, tree.gang_of(at)
