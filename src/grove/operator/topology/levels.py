@@ -1,4 +1,4 @@
-"""What the topology constraints of a set mean on nodes: from domains (rack) to node label keys (example.com/rack). Pure.
+"""What the topology constraints of a set mean on nodes: domains (rack) as node label keys (example.com/rack). Pure.
 
 A set uses one ClusterTopologyBinding. Where it is missing, or topology-aware scheduling is off, constraints mean
 nothing: gangs are made without them, and the condition `TopologyLevelsUnavailable` of the set says so.
