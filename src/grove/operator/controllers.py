@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final
 
-from grove.api.kinds.operatorconfig import OperatorConfiguration
+from grove.api.kinds.operatorconfig import Controllers as Settings
+from grove.api.policy import Policy
 from grove.kube.cachedclient import Caches
 from grove.kube.client import Client
 from grove.kube.clock import Clock
 from grove.kube.events import Recorder
 from grove.operator.backends.registry import Backends
+from grove.operator.podgang.reconcile import PodGangReconciler
+from grove.operator.podgang.wakes import sources as gang_sources
+from grove.operator.topology.reconcile import TopologyReconciler
+from grove.operator.topology.reconcile import sources as topology_sources
 from grove.operator.world import Key, World
 from grove.operator.writer import Writer
 from grove.runtime.controller import Controller
+from grove.runtime.outcomes import Outcome
+from grove.runtime.source import Source
+
+SETS: Final = "podcliqueset-controller"
+CLIQUES: Final = "podclique-controller"
+GROUPS: Final = "podcliquescalinggroup-controller"
+GANGS: Final = "podgang-controller"
+TOPOLOGIES: Final = "clustertopology-controller"
+NAMES: Final = (SETS, CLIQUES, GROUPS, GANGS, TOPOLOGIES)
 
 
 class Controllers:
@@ -21,8 +36,9 @@ class Controllers:
 
     def __init__(
         self,
-        configuration: OperatorConfiguration,
+        settings: Settings,
         *,
+        policy: Policy,
         world: World,
         caches: Caches,
         backends: Backends,
@@ -33,7 +49,8 @@ class Controllers:
         self.writers: Mapping[str, Writer] = {}
         """Of the term, by the name of the controller."""
         self._running: Sequence[Controller[Key]] = ()
-        self._settings = configuration.controllers
+        self._settings = settings
+        self._policy = policy
         self._world = world
         self._caches = caches
         self._backends = backends
@@ -47,5 +64,37 @@ class Controllers:
 
     def of_term(self, client: Client) -> Sequence[Controller[Key]]:
         """All of them, writing through this client."""
-        self._running = ()
+        self.writers = {name: Writer(client, self._caches) for name in NAMES}
+        self._running = [self._gangs(), self._topologies()]
         return self._running
+
+    def _gangs(self) -> Controller[Key]:
+        reconcile = PodGangReconciler(
+            world=self._world,
+            writer=self.writers[GANGS],
+            recorder=self._recorder,
+            clock=self._clock,
+            backends=self._backends,
+            topology_enabled=self._policy.topology_enabled,
+        )
+        workers = self._settings.pod_gang.concurrent_syncs
+        return self._controller(GANGS, reconcile, gang_sources(self._world, self._backends), workers)
+
+    def _topologies(self) -> Controller[Key]:
+        reconcile = TopologyReconciler(
+            world=self._world,
+            writer=self.writers[TOPOLOGIES],
+            recorder=self._recorder,
+            clock=self._clock,
+            schedulers=self._policy.schedulers,
+        )
+        return self._controller(TOPOLOGIES, reconcile, topology_sources(self._world), 1)
+
+    def _controller(
+        self,
+        name: str,
+        reconcile: Callable[[Key], Awaitable[Outcome]],
+        sources: Sequence[Source[Key]],
+        workers: int,
+    ) -> Controller[Key]:
+        return Controller(name, reconcile, sources, clock=self._clock, rng=self._rng, workers=workers)

@@ -146,7 +146,8 @@ class Process:
             ClientEvents(clients.aside), component=COMPONENT, instance=self._identity, clock=clock, rng=rng
         )
         self._controllers = Controllers(
-            configuration,
+            configuration.controllers,
+            policy=policy,
             world=self._world,
             caches=self._caches,
             backends=backends,

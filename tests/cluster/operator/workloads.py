@@ -89,7 +89,7 @@ class Workloads:
     def path(self, kind: str, name: str = "") -> str:
         return f"{PATHS[kind]}/namespaces/{self.namespace}/{kind}" + (f"/{name}" if name else "")
 
-    def list(self, kind: str, pcs: str = "") -> list[JSON]:
+    def all(self, kind: str, pcs: str = "") -> list[JSON]:
         """The objects of a kind, or those of one PodCliqueSet, by name."""
         query = f"?labelSelector={labels.PART_OF}={pcs}" if pcs else ""
         status, answer = self.cluster.request("GET", self.path(kind) + query)
@@ -103,7 +103,7 @@ class Workloads:
         return answer if status == 200 else None
 
     def names(self, kind: str, pcs: str = "") -> list[str]:
-        return [name_of(one) for one in self.list(kind, pcs)]
+        return [name_of(one) for one in self.all(kind, pcs)]
 
     def left_of(self, pcs: str) -> list[str]:
         left = [f"{kind}/{name}" for kind in CHILDREN for name in self.names(kind, pcs)]
@@ -111,14 +111,14 @@ class Workloads:
 
     def pods(self, pcs: str = "") -> list[JSON]:
         """The pods that count: not on their way out, and not over."""
-        return [one for one in self.list(PODS, pcs) if is_active(one)]
+        return [one for one in self.all(PODS, pcs) if is_active(one)]
 
     def cliques(self, pcs: str) -> dict[str, int]:
         """The names of the pods without what makes each of its own, and how many there are of each."""
         return dict(Counter(label(one, labels.POD_CLIQUE) for one in self.pods(pcs)))
 
     def events(self, reason: str) -> list[JSON]:
-        return [one for one in self.list("events") if one["reason"] == reason]
+        return [one for one in self.all("events") if one["reason"] == reason]
 
     # Waiting
 
@@ -140,7 +140,7 @@ class Workloads:
         """The pods of a set, when there are these many of each PodClique, all of them ready and no other."""
 
         def seen() -> tuple[dict[str, int], list[str]]:
-            pods = self.list(PODS, pcs)
+            pods = self.all(PODS, pcs)
             return (
                 dict(Counter(label(one, labels.POD_CLIQUE) for one in pods)),
                 [name_of(one) for one in pods if not (is_active(one) and is_ready(one))],
@@ -168,7 +168,7 @@ class Workloads:
         eventually(self.disorder, lambda found: not found, timeout=PATIENCE, message="out of order")
 
     def disorder(self) -> list[str]:
-        objects = {kind: self.list(kind) for kind in (SETS, *CHILDREN)}
+        objects = {kind: self.all(kind) for kind in (SETS, *CHILDREN)}
         managed = [
             one
             for kind in CHILDREN
