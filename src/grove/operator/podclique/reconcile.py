@@ -6,10 +6,12 @@ statuses are held back, and hashes that were worked out before.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from typing import Final
 
 from grove.api import labels
+from grove.api.kinds.podclique import PodCliqueStatus
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.kube.clock import Clock
 from grove.kube.errors import NotFound
@@ -125,8 +127,9 @@ class PodCliqueReconciler:
         wait = await self._tell(key, clique, wanted)
         if problem is not None:
             raise problem
-        moments = [moment for moment in (planned.again, deadline) if moment is not None and moment > now]
-        waits = [(moment - now).total_seconds() for moment in moments] + ([wait] if wait else [])
+        moments = [planned.again, deadline if deadline is not None and deadline > now else None]
+        waits = [max(0.0, (moment - now).total_seconds()) for moment in moments if moment is not None]
+        waits += [wait] if wait else []
         return RequeueAfter(min(waits)) if waits else None
 
     # What is to be done
@@ -210,7 +213,7 @@ class PodCliqueReconciler:
 
     # Writing of the PodClique itself
 
-    async def _tell(self, key: Key, clique: PodCliqueView, wanted: status.PodCliqueStatus) -> float:
+    async def _tell(self, key: Key, clique: PodCliqueView, wanted: PodCliqueStatus) -> float:
         """Writes the status if it differs and need not be held back; the seconds until it is to be tried again."""
         held = clique.status
         if wanted == held or (change := statuses.patch(held, wanted)) is None:
@@ -220,10 +223,8 @@ class PodCliqueReconciler:
             wait = self._pace.wait(key, status.without_times(wanted), self._clock.monotonic())
             if wait > 0.0:
                 return wait
-        try:
+        with contextlib.suppress(NotFound):  # it is gone, and so is what was to be told
             await self._writer.patch(POD_CLIQUES, clique.metadata, change, type=PodCliqueView, subresource="status")
-        except NotFound:
-            pass  # it is gone; so is what was to be told
         self._pace.forget(key)
         if held is not None and held.scheduled_replicas and not wanted.scheduled_replicas and clique.spec.replicas:
             self._say(clique, "Warning", "AllScheduledReplicasLost", "no pod has a node any more")
@@ -245,10 +246,8 @@ class PodCliqueReconciler:
             await self._writer.delete_collection(PODS, metadata.namespace or "", chosen)
         finalizers = [one for one in metadata.finalizers if one != labels.POD_CLIQUE_FINALIZER]
         change = {"metadata": {"finalizers": finalizers}}
-        try:
+        with contextlib.suppress(NotFound):
             await self._writer.patch(POD_CLIQUES, metadata, change, type=PodCliqueView, guarded=True)
-        except NotFound:
-            return
 
     def _say(self, clique: PodCliqueView, type: EventType, reason: str, message: str) -> None:
         metadata = clique.metadata

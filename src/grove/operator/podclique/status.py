@@ -172,7 +172,7 @@ def _updating(seen: Seen, now: datetime.datetime) -> Verdict:
 
 
 def is_urgent(held: PodCliqueStatus | None, wanted: PodCliqueStatus) -> bool:
-    """Whether the difference must not wait. While a PodClique comes up, everything changes, and only errors are news."""
+    """Whether the difference must not wait. While a PodClique comes up, everything changes: only errors are news."""
     if held is None:
         return bool(wanted.last_errors)
     if held.last_errors != wanted.last_errors:
@@ -187,11 +187,8 @@ def is_urgent(held: PodCliqueStatus | None, wanted: PodCliqueStatus) -> bool:
 
 def without_times(wanted: PodCliqueStatus) -> PodCliqueStatus:
     """The same for statuses that say the same at different times."""
-    return replace(
-        wanted,
-        conditions=tuple(replace(one, last_transition_time="") for one in wanted.conditions),
-        update_progress=None,
-    )
+    timeless = tuple(replace(one, last_transition_time="") for one in wanted.conditions)
+    return replace(wanted, conditions=timeless, update_progress=None)
 
 
 def selector(clique: PodCliqueView, pcs: str) -> str | None:
