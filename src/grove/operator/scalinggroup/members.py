@@ -152,6 +152,11 @@ def _name(member: PodCliqueView) -> str:
     return f"PodClique {member.metadata.name}"
 
 
+def _new_name(create: Create) -> str:
+    name: str = create.body["metadata"]["name"]
+    return name
+
+
 def _listed(what: str, names: Iterable[str]) -> str:
     """The names, as many as can be read: `PodClique a`, `7 PodCliques: a, b, … and 5 more`."""
     found = list(names)

@@ -29,7 +29,7 @@ from grove.operator.scalinggroup.termination import Termination
 from grove.operator.tree import GroupPlace, Tree
 from grove.operator.world import Key, World, key_of
 from grove.operator.writer import Writer
-from grove.runtime.outcomes import Outcome, RequeueAt, Retry
+from grove.runtime.outcomes import Outcome, RequeueAfter, RequeueAt, Retry
 
 ON_DELETE: Final = "OnDelete"
 
@@ -60,6 +60,12 @@ class ScalingGroupReconciler:
         self._pace: Pace[Key] = Pace()
 
     async def __call__(self, key: Key) -> Outcome:
+        try:
+            return await self._reconcile(key)
+        except Retry as soon:
+            return RequeueAfter(soon.after)
+
+    async def _reconcile(self, key: Key) -> Outcome:
         group = self._world.groups.get(key.name, key.namespace)
         if group is None:
             self._pace.forget(key)
@@ -114,15 +120,15 @@ class ScalingGroupReconciler:
 
     async def _keep(self, seen: _Seen) -> Outcome:
         if seen.rollout.replace:
-            # What is replaced now must be known to be an update, whatever becomes of us.
-            await self._tell(seen, Written(), at_once=True)
+            # That it is an update must be known before, whatever becomes of us: it is urgent, or stored already.
+            await self._tell(seen, Written())
         written = await self._write(seen)
         wait = await self._tell(seen, written)
         if written.errors:
             raise written.errors[0]
-        moments = [seen.termination.due, seen.rollout.deadline]
-        moments += [self._clock.wall() + datetime.timedelta(seconds=one) for one in (wait, written.again) if one]
-        return min((RequeueAt(one) for one in moments if one is not None and one > seen.now), key=_time, default=None)
+        moments = [self._clock.wall() + datetime.timedelta(seconds=one) for one in (wait, written.again) if one]
+        moments += [one for one in (seen.termination.due, seen.rollout.deadline) if one is not None and one > seen.now]
+        return RequeueAt(min(moments)) if moments else None
 
     async def _write(self, seen: _Seen) -> Written:
         """The members: what is missing, what differs, what is not wanted."""
@@ -145,7 +151,7 @@ class ScalingGroupReconciler:
 
     # Status
 
-    async def _tell(self, seen: _Seen, written: Written, *, at_once: bool = False) -> float:
+    async def _tell(self, seen: _Seen, written: Written) -> float:
         """Writes the status if it differs; or else the seconds until it is to be."""
         key = key_of(seen.group.metadata)
         group = self._world.groups.get(key.name, key.namespace)
@@ -164,7 +170,7 @@ class ScalingGroupReconciler:
         if change is None:
             self._pace.forget(key)
             return 0.0
-        if not at_once and not status.is_urgent(group, wanted):
+        if not status.is_urgent(group, wanted):
             wait = self._pace.wait(key, status.gist(wanted), self._clock.monotonic())
             if wait > 0.0:
                 return wait
@@ -217,7 +223,3 @@ class ScalingGroupReconciler:
 
 def _changed(group: PodCliqueScalingGroup) -> Retry:
     return Retry(f"PodCliqueScalingGroup {group.metadata.name} has changed just now", after=SOON)
-
-
-def _time(one: RequeueAt) -> datetime.datetime:
-    return one.time

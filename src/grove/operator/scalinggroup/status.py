@@ -75,7 +75,7 @@ def is_urgent(group: PodCliqueScalingGroup, wanted: PodCliqueScalingGroupStatus)
     """Whether somebody waits for the difference to what is stored; while a group comes up, only for errors."""
     held = group.status
     if held is None:
-        return bool(wanted.last_errors)
+        return bool(wanted.last_errors) or wanted.update_progress is not None
     if _errors(held) != _errors(wanted) or held.observed_generation != wanted.observed_generation:
         return True
     if _course(held.update_progress) != _course(wanted.update_progress):
