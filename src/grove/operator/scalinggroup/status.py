@@ -1,7 +1,7 @@
 """The status of a scaling group, from its copies. Pure.
 
-`GangTerminationInProgress` is written by the controller of PodCliqueSets; here it is kept, and removed when the group is
-well again.
+`GangTerminationInProgress` is written by the controller of PodCliqueSets; here it is kept, and removed when the group
+is well again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grove.api import labels
-from grove.api.kinds.meta import Condition
+from grove.api.kinds.meta import Condition, LastOperation
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup, PodCliqueScalingGroupStatus, ScalingGroupUpdateProgress
 from grove.operator import conditions, failures, progress
 from grove.operator.failures import StepError
@@ -34,6 +34,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     pcs: str
     hash: str
     """Of the set's templates."""
+    generation: int | None
+    """Of the group, when it was looked at."""
     copies: Sequence[Copy]
     rollout: Rollout
     errors: Sequence[StepError] = ()
@@ -45,9 +47,8 @@ def status(group: PodCliqueScalingGroup, seen: Observation, now: datetime.dateti
     copies, errors = seen.copies, tuple(seen.errors)
     is_running = rollouts.is_running(seen.rollout.progress)
     is_settled = not is_running and all(copy.is_updated for copy in copies)
-    state, description = ("Error", str(errors[0])) if errors else ("Succeeded", DONE)
     return PodCliqueScalingGroupStatus(
-        observed_generation=held.observed_generation if errors else group.metadata.generation,
+        observed_generation=held.observed_generation if errors else seen.generation,
         phase=_phase(group, copies, is_running),
         replicas=group.spec.replicas,
         scheduled_replicas=sum(copy.is_scheduled for copy in copies),
@@ -56,7 +57,7 @@ def status(group: PodCliqueScalingGroup, seen: Observation, now: datetime.dateti
         selector=labels.group_selector(seen.pcs, group.metadata.name),
         conditions=_conditions(group, held.conditions, seen, now),
         last_errors=failures.last_errors(held.last_errors, errors, now),
-        last_operation=failures.last_operation(held.last_operation, "Reconcile", state, description, now),
+        last_operation=_operation(held.last_operation, errors, now),
         current_pod_clique_set_generation_hash=(
             seen.hash if is_settled else held.current_pod_clique_set_generation_hash
         ),
@@ -64,11 +65,17 @@ def status(group: PodCliqueScalingGroup, seen: Observation, now: datetime.dateti
     )
 
 
+def _operation(held: LastOperation | None, errors: Sequence[StepError], now: datetime.datetime) -> LastOperation:
+    if errors:
+        return failures.last_operation(held, "Reconcile", "Error", str(errors[0]), now)
+    return failures.last_operation(held, "Reconcile", "Succeeded", DONE, now)
+
+
 def is_urgent(group: PodCliqueScalingGroup, wanted: PodCliqueScalingGroupStatus) -> bool:
     """Whether somebody waits for the difference to what is stored; while a group comes up, only for errors."""
     held = group.status
     if held is None:
-        return bool(wanted.last_errors)
+        return bool(wanted.last_errors) or wanted.update_progress is not None
     if _errors(held) != _errors(wanted) or held.observed_generation != wanted.observed_generation:
         return True
     if _course(held.update_progress) != _course(wanted.update_progress):
@@ -127,7 +134,7 @@ def _conditions(
             reason,
             message,
             now=_since(group, found, type, state, now),
-            generation=group.metadata.generation,
+            generation=seen.generation,
         )
     return conditions.without(found, GANG_TERMINATION) if breached[0] == "False" else found
 
