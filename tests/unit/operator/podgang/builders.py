@@ -21,6 +21,7 @@ from grove.operator.views import PodCliqueView
 JSON = dict[str, Any]
 
 NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
+BASE = GangPlace(0)
 MADE = "2026-01-02T03:04:00Z"
 
 
@@ -67,12 +68,12 @@ class Cluster:
 
         return find
 
-    def members(self, place: GangPlace = GangPlace(0)) -> list[Member]:  # noqa: B008 - frozen
+    def members(self, place: GangPlace = BASE) -> list[Member]:
         return members(self.tree, place, self.held())
 
     def wanted(
         self,
-        place: GangPlace = GangPlace(0),  # noqa: B008 - frozen
+        place: GangPlace = BASE,
         keys: levels.Keys | None = None,
     ) -> plan.Wanted:
         return plan.wanted(self.tree, place, self.members(place), keys or {}, "grove-scheduler")

@@ -8,7 +8,7 @@ from grove.api import codec, labels
 from grove.api.kinds.podgang import PodGangSpec
 from grove.operator.podgang import plan
 from grove.operator.tree import GangPlace
-from tests.unit.operator.podgang.builders import Cluster, clique, patched, pcs, pod, recorded, stored
+from tests.unit.operator.podgang.builders import BASE, Cluster, clique, patched, pcs, pod, recorded, stored
 
 JSON = dict[str, Any]
 
@@ -24,7 +24,7 @@ def key(**pack: str) -> JSON:
     return {"packConstraint": pack}
 
 
-def spec_of(cluster: Cluster, place: GangPlace = GangPlace(0), keys: JSON | None = None) -> JSON:
+def spec_of(cluster: Cluster, place: GangPlace = BASE, keys: JSON | None = None) -> JSON:
     return codec.encode(cluster.wanted(place, KEYS if keys is None else keys).spec)
 
 
