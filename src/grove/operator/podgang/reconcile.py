@@ -20,7 +20,7 @@ from grove.kube.resources import PODS
 from grove.operator import places, statuses
 from grove.operator.backends.registry import Backends
 from grove.operator.failures import StepError
-from grove.operator.owners import is_controlled_by
+from grove.operator.owners import controller_of, is_controlled_by
 from grove.operator.pace import Pace
 from grove.operator.podgang import members as gang_members
 from grove.operator.podgang import plan, status
@@ -87,7 +87,8 @@ class PodGangReconciler:
 
     def _find(self, key: Key, held: PodGang | None) -> tuple[Tree, GangPlace] | None:
         """Where the gang stands, and in which set."""
-        pcs = None if held is None else self._world.set_of(held.metadata)
+        controller = None if held is None else controller_of(held.metadata)
+        pcs = None if controller is None else self._world.sets.by_uid(controller.uid)
         if held is not None and pcs is not None:
             tree = self._world.tree(pcs)
             place = places.gang_of(tree, held.metadata)
