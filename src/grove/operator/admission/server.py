@@ -83,7 +83,14 @@ class WebhookServer:
             await asyncio.Event().wait()
         finally:
             self.started.clear()
+            server = runner.server
+            open_ones = [one.transport for one in server.connections] if server is not None else []
             await runner.cleanup()
+            # Idle by now; the farewell of TLS would wait for API servers, which keep their connections open.
+            for transport in open_ones:
+                if transport is not None:
+                    transport.abort()
+            await self._clock.sleep(0.0)
 
     async def _answer(self, request: web.Request) -> web.Response:
         began = self._clock.monotonic()
