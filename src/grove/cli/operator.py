@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import platform
 import random
 import sys
@@ -132,6 +133,7 @@ def _operate(settings: OperatorConfiguration, kubeconfig: str, context: str, web
             connection,
             settings,
             webhooks="" if how == _NONE else how,
+            environment=os.environ,
             clock=SystemClock(),
             rng=random.Random(),  # noqa: S311 - jitter, no secret
         )

@@ -13,8 +13,13 @@ from grove.kube.client import Client
 from grove.kube.clock import Clock
 from grove.kube.events import Recorder
 from grove.operator.backends.registry import Backends
+from grove.operator.podclique.reconcile import PodCliqueReconciler
+from grove.operator.podclique.settings import PodSettings
+from grove.operator.podclique.sources import sources as clique_sources
 from grove.operator.podgang.reconcile import PodGangReconciler
 from grove.operator.podgang.wakes import sources as gang_sources
+from grove.operator.scalinggroup.reconcile import ScalingGroupReconciler
+from grove.operator.scalinggroup.wakes import sources as group_sources
 from grove.operator.topology.reconcile import TopologyReconciler
 from grove.operator.topology.reconcile import sources as topology_sources
 from grove.operator.world import Key, World
@@ -39,6 +44,7 @@ class Controllers:
         settings: Settings,
         *,
         policy: Policy,
+        pods: PodSettings,
         world: World,
         caches: Caches,
         backends: Backends,
@@ -51,6 +57,7 @@ class Controllers:
         self._running: Sequence[Controller[Key]] = ()
         self._settings = settings
         self._policy = policy
+        self._pods = pods
         self._world = world
         self._caches = caches
         self._backends = backends
@@ -65,8 +72,27 @@ class Controllers:
     def of_term(self, client: Client) -> Sequence[Controller[Key]]:
         """All of them, writing through this client."""
         self.writers = {name: Writer(client, self._caches) for name in NAMES}
-        self._running = [self._gangs(), self._topologies()]
+        self._running = [self._cliques(), self._groups(), self._gangs(), self._topologies()]
         return self._running
+
+    def _cliques(self) -> Controller[Key]:
+        reconcile = PodCliqueReconciler(
+            world=self._world,
+            writer=self.writers[CLIQUES],
+            recorder=self._recorder,
+            clock=self._clock,
+            backends=self._backends,
+            settings=self._pods,
+        )
+        workers = self._settings.pod_clique.concurrent_syncs
+        return self._controller(CLIQUES, reconcile, clique_sources(self._world), workers)
+
+    def _groups(self) -> Controller[Key]:
+        reconcile = ScalingGroupReconciler(
+            world=self._world, writer=self.writers[GROUPS], recorder=self._recorder, clock=self._clock
+        )
+        workers = self._settings.pod_clique_scaling_group.concurrent_syncs
+        return self._controller(GROUPS, reconcile, group_sources(self._world), workers)
 
     def _gangs(self) -> Controller[Key]:
         reconcile = PodGangReconciler(

@@ -1,6 +1,6 @@
 """The operator's process: everything it consists of, put together.
 
-    await operate(connection, configuration, webhooks="service", clock=SystemClock(), rng=random.Random())
+    await operate(connection, configuration, webhooks="service", environment=os.environ, clock=SystemClock(), rng=random.Random())
 
 What serves others (webhooks, health, metrics) and the caches run on every replica; controllers on the one that holds
 the lease. Who loses it ends: the process is started again, with nothing left of before.
@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from grove import __version__
 from grove.api import policy as policies
 from grove.api.kinds.operatorconfig import OperatorConfiguration
 from grove.api.policy import Policy
@@ -38,6 +39,7 @@ from grove.operator.admission.metrics import families as webhook_families
 from grove.operator.backends.registry import Backends, UnsupportedBackendError
 from grove.operator.controllers import Controllers
 from grove.operator.exits import CannotOperate, Exit, of_group
+from grove.operator.podclique import settings as podsettings
 from grove.operator.resources import POD_CLIQUE_SETS
 from grove.operator.webhooks import Webhooks
 from grove.operator.world import World
@@ -57,7 +59,13 @@ USER_PATH: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 
 async def operate(
-    connection: Connection, configuration: OperatorConfiguration, *, webhooks: str, clock: Clock, rng: random.Random
+    connection: Connection,
+    configuration: OperatorConfiguration,
+    *,
+    webhooks: str,
+    environment: Mapping[str, str],
+    clock: Clock,
+    rng: random.Random,
 ) -> None:
     """Works until a signal ends the process. Raises CannotOperate.
 
@@ -81,7 +89,15 @@ async def operate(
     async with client(IN_FLIGHT, rate_limit=limit) as work, client(ALONE) as aside, client(ALONE) as election:
         clients = Clients(work, aside, election)
         user = await look(aside)
-        process = Process(configuration, clients=clients, webhooks=webhooks, user=user, clock=clock, rng=rng)
+        process = Process(
+            configuration,
+            clients=clients,
+            webhooks=webhooks,
+            user=user,
+            environment=environment,
+            clock=clock,
+            rng=rng,
+        )
         try:
             await process.manager.run_until_signalled()
         except ExceptionGroup as group:
@@ -130,6 +146,7 @@ class Process:
         clients: Clients,
         webhooks: str,
         user: str,
+        environment: Mapping[str, str],
         clock: Clock,
         rng: random.Random,
     ) -> None:
@@ -148,6 +165,7 @@ class Process:
         self._controllers = Controllers(
             configuration.controllers,
             policy=policy,
+            pods=podsettings.of_configuration(configuration, environment=environment, version=__version__),
             world=self._world,
             caches=self._caches,
             backends=backends,

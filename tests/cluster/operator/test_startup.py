@@ -18,7 +18,8 @@ def started(pod: JSON) -> str:
 
 
 def ready_since(pod: JSON) -> str:
-    return next(one["lastTransitionTime"] for one in pod["status"]["conditions"] if one["type"] == "Ready")
+    at: str = next(one["lastTransitionTime"] for one in pod["status"]["conditions"] if one["type"] == "Ready")
+    return at
 
 
 def by_clique(pods: list[JSON]) -> dict[str, list[JSON]]:
