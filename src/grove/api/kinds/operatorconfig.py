@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import msgspec
-
 from grove.api.fields import JSON, Field, Int32, Int64, Quantity, Struct
 from grove.api.kinds.processconfig import ClientConnection, Debugging, LeaderElection, LogFormat, LogLevel, Server
 
@@ -25,9 +23,6 @@ BACKENDS_BY_NAME: dict[str, Backend] = {
 
 TOPOLOGY_AWARE_BACKENDS: frozenset[Backend] = frozenset({"grove", "kai"})
 """The backends that honour pack constraints. An external scheduler is trusted to: nobody here can tell."""
-
-
-WAITER_RESOURCES: dict[str, Quantity] = {"cpu": "100m", "memory": "128Mi"}
 
 
 class WebhookServer(Server, frozen=True, kw_only=True):
@@ -181,14 +176,15 @@ class PodDefaults(Struct, frozen=True, kw_only=True):
 
 
 class WaiterResources(Struct, frozen=True, kw_only=True):
-    """What a waiter asks for. Requests and limits are equal: pods that are guaranteed what they ask for stay so."""
+    """What a waiter asks for."""
 
-    requests: Annotated[dict[str, Quantity], Field("Resource requests.")] = msgspec.field(
-        default_factory=lambda: dict(WAITER_RESOURCES)
-    )
-    limits: Annotated[dict[str, Quantity], Field("Resource limits.")] = msgspec.field(
-        default_factory=lambda: dict(WAITER_RESOURCES)
-    )
+    requests: Annotated[
+        dict[str, Quantity] | None, Field("Resource requests. Where left out: cpu 100m and memory 128Mi.")
+    ] = None
+    limits: Annotated[
+        dict[str, Quantity] | None,
+        Field("Resource limits. Where left out: the requests, so that pods of the class Guaranteed stay of it."),
+    ] = None
 
 
 class Waiter(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,8 @@ from grove.api.kinds.operatorconfig import OperatorConfiguration, Waiter
 IMAGE_VARIABLE: Final = "GROVE_INIT_CONTAINER_IMAGE"
 """Environment variable of the operator: the waiter's image without a tag."""
 IMAGE: Final = "grove-initc"
+REQUESTS: Final[Mapping[str, str | int]] = {"cpu": "100m", "memory": "128Mi"}
+"""What an interpreter needs to start soon."""
 
 
 class PodSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,5 +46,6 @@ def of_configuration(
 
 
 def _resources(waiter: Waiter) -> JSON:
-    found = {"requests": waiter.resources.requests, "limits": waiter.resources.limits}
-    return {field: dict(amounts) for field, amounts in found.items() if amounts}
+    requests = REQUESTS if waiter.resources.requests is None else waiter.resources.requests
+    limits = requests if waiter.resources.limits is None else waiter.resources.limits
+    return {field: dict(amounts) for field, amounts in (("requests", requests), ("limits", limits)) if amounts}
