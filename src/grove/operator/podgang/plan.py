@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from grove.api import codec, labels
 from grove.api.fields import JSON, fields_of
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podgang import PodGang, PodGangSpec
-from grove.operator import owners
+from grove.operator import owners, statuses
 from grove.operator.podgang import marks
 from grove.operator.podgang.members import Member
 from grove.operator.podgang.spec import is_constrained, spec
@@ -101,7 +102,7 @@ def change(held: PodGang, wanted: Wanted) -> Change | None:
             metadata[field] = changed
             touched.append(field)
     fields = _changed_fields(held.spec, wanted.spec)
-    touched += [name for name in fields if name != "podgroups" or _terms(held.spec) != _terms(wanted.spec)]
+    touched += sorted(name for name in fields if name != "podgroups" or _terms(held.spec) != _terms(wanted.spec))
     if not metadata and not fields:
         return None
     patch: JSON = {"metadata": _for_this_very(held.metadata) | metadata}
@@ -116,8 +117,12 @@ def _changed_fields(held: PodGangSpec, wanted: PodGangSpec) -> JSON:
     different = [one for one in OURS if getattr(held, one.name) != getattr(wanted, one.name)]
     if not different:
         return {}
-    tree = codec.encode(wanted)
-    return {one.json_name: tree.get(one.json_name) for one in different}
+    names = {one.json_name for one in different}
+    before, after = (
+        {name: value for name, value in codec.encode(one).items() if name in names}
+        for one in (replace(held, podgroups=()), wanted)  # a list is replaced whole, so the stored one need not be read
+    )
+    return statuses.changes(before, after)
 
 
 def _terms(spec: PodGangSpec) -> list[Any]:

@@ -199,6 +199,16 @@ def test_a_topology_that_goes_takes_its_constraints_and_its_name_along() -> None
     assert labels.TOPOLOGY_NAME not in (after.metadata.annotations or {})
 
 
+def test_a_level_that_goes_is_taken_out_of_a_constraint() -> None:
+    cluster = Cluster(pcs([clique("a")], template=packed(required="zone", preferred="host")))
+    held = gang_of(cluster)
+    change = plan.change(held, cluster.wanted(keys={"zone": "example.com/zone"}))
+    assert change is not None
+    assert change.patch["spec"] == {
+        "topologyConstraint": {"packConstraint": {"required": "example.com/zone", "preferred": None}}
+    }
+
+
 def test_what_the_set_drops_goes_from_the_gang_and_what_others_added_stays() -> None:
     before = Cluster(pcs([clique("a")], metadata={"labels": {"team": "a"}, "annotations": {"note": "b"}}))
     held = gang_of(before)
