@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from grove.api import labels
+from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.kube.objects import PodView
 from grove.operator import conditions, pods
 from grove.operator.views import PodCliqueView
@@ -70,4 +71,15 @@ def ever_scheduled(view: PodCliqueView) -> bool:
     if found.status == "True":
         return True
     made = view.metadata.creation_timestamp
+    return made is not None and conditions.moment(found.last_transition_time) > conditions.moment(made) + SETTLING
+
+
+def ever_healthy(group: PodCliqueScalingGroup) -> bool:
+    """The same of a scaling group: its status says from the first on whether it is below its minimum."""
+    found = conditions.find(() if group.status is None else group.status.conditions, BREACHED)
+    if found is None:
+        return False
+    if found.status == "False":
+        return True
+    made = group.metadata.creation_timestamp
     return made is not None and conditions.moment(found.last_transition_time) > conditions.moment(made) + SETTLING
