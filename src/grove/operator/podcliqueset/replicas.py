@@ -167,7 +167,7 @@ def _scaling_group(snapshot: Snapshot, place: GroupPlace, group: PodCliqueScalin
         is_new=is_new,
         is_available=available >= required_copies(group),
         has_scheduled=scheduled,
-        has_started=scheduled or termination.ever_healthy(group),
+        has_started=scheduled or progress.ever_healthy(group),
     )
 
 

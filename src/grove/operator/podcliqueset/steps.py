@@ -78,6 +78,13 @@ class Steps:
     def is_complete(self) -> bool:
         return not self.errors and not self.again
 
+    def failure(self) -> Exception:
+        """What the reconcile ends with, so that it is tried again."""
+        first = self.errors[0]
+        if len(self.errors) > 1:
+            first.add_note(f"and {len(self.errors) - 1} more errors, see status.lastErrors")
+        return first
+
     async def carry_out(self, kind: Kind, plan: children.Plan) -> Done:
         """Writes what a plan says of children of a kind."""
         return Done(

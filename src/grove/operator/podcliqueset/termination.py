@@ -16,10 +16,8 @@ from typing import Final
 
 import msgspec
 
-from grove.api import defaults, durations
-from grove.api.kinds.podcliqueset import PodCliqueSetTemplate
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
-from grove.operator import conditions, progress
+from grove.operator import conditions, delays, progress
 from grove.operator.podcliqueset.children import is_going
 from grove.operator.podcliqueset.snapshot import Snapshot
 from grove.operator.views import PodCliqueView
@@ -48,7 +46,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def decide(snapshot: Snapshot, now: datetime.datetime) -> Decision:
-    delay = delay_of(snapshot.tree.template)
+    delay = delays.termination_delay(snapshot.tree.template)
     recyclings, breached, expiries = [], set(), []
     for replica in range(snapshot.pcs.spec.replicas):
         candidates = list(_candidates(snapshot, replica))
@@ -66,33 +64,12 @@ def decide(snapshot: Snapshot, now: datetime.datetime) -> Decision:
     return Decision(tuple(recyclings), frozenset(breached), min(expiries, default=None))
 
 
-def delay_of(template: PodCliqueSetTemplate) -> datetime.timedelta:
-    """How long something may be broken; the default where the webhook did not run, or nothing sensible is stated."""
-    try:
-        nanoseconds = durations.parse(template.termination_delay or "")
-    except durations.InvalidDuration:
-        nanoseconds = 0
-    if nanoseconds <= 0:
-        nanoseconds = defaults.TERMINATION_DELAY
-    return datetime.timedelta(microseconds=nanoseconds / durations.MICROSECOND)
-
-
 def message(replica: int) -> str:
     """What the scaling groups are told."""
     return (
         f"Gang termination fired at PCS-replica scope for PCS replica {replica}; "
         "this PCSG's PodCliques were deleted as part of the recycle"
     )
-
-
-def ever_healthy(group: PodCliqueScalingGroup) -> bool:
-    """Whether a scaling group was ever whole: what never started is not started anew."""
-    found = conditions.find(() if group.status is None else group.status.conditions, progress.BREACHED)
-    if found is None:
-        return False
-    made = group.metadata.creation_timestamp
-    since = conditions.moment(found.last_transition_time)
-    return found.status == "False" or (made is not None and since > conditions.moment(made) + progress.SETTLING)
 
 
 def _candidates(snapshot: Snapshot, replica: int) -> Iterator[tuple[datetime.datetime, str]]:
@@ -104,7 +81,7 @@ def _candidates(snapshot: Snapshot, replica: int) -> Iterator[tuple[datetime.dat
                 yield since, f"PodClique {view.metadata.name}"
     for group in _groups(snapshot, replica):
         since = _since(group, progress.BREACHED)
-        if since is not None and ever_healthy(group) and _since(group, IN_PROGRESS) is None:
+        if since is not None and progress.ever_healthy(group) and _since(group, IN_PROGRESS) is None:
             yield since, f"PodCliqueScalingGroup {group.metadata.name}"
 
 
