@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -25,6 +26,11 @@ def from_server(tree: JSON) -> JSON:
     named = {**tree, "metadata": {**tree["metadata"], "namespace": "default", "uid": "1"}}
     result: JSON = structural.with_defaults(structural.normal(named, SCHEMA), SCHEMA)
     return result
+
+
+def sendable(value: Any) -> Any:
+    """Without halves of characters, which no encoder writes."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
 
 
 def became(tree: JSON, old: JSON | None = None) -> JSON:
@@ -73,6 +79,8 @@ def test_what_was_defaulted_needs_no_patch_and_is_allowed(tree: JSON) -> None:
 @given(mutated(podcliquesets()), st.one_of(st.none(), mutated(podcliquesets())))
 def test_the_two_webhooks_agree_with_the_rules_on_every_change(tree: JSON, old: JSON | None) -> None:
     """Whatever the rules refuse, and the schema has let through, the validating webhook refuses."""
+    tree |= {"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet"}
+    tree, old = sendable(tree), sendable(old)
     request = asked(tree, old)
     assert answered(request, review.default(request, SETS, POLICY))["allowed"]
     changed = became(tree, old)
@@ -87,14 +95,13 @@ def test_the_two_webhooks_agree_with_the_rules_on_every_change(tree: JSON, old: 
 
 @given(st.binary(max_size=200))
 def test_no_body_is_too_strange(body: bytes) -> None:
-    try:
+    with contextlib.suppress(Unreadable):
         exchange.decode(body)
-    except Unreadable as error:
-        assert str(error)
 
 
 @given(st.dictionaries(st.sampled_from(["apiVersion", "kind", "metadata", "spec", "status"]), trees), trees)
 def test_no_object_is_too_strange_to_be_answered(tree: JSON, metadata: Any) -> None:
+    tree, metadata = sendable(tree), sendable(metadata)
     named = {**tree, "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet"}
     for document in (tree, named):
         for old in (None, {**named, "metadata": metadata}):

@@ -12,9 +12,8 @@ from collections.abc import AsyncIterator, Mapping
 
 import aiohttp
 import pytest
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.registry import Collector
 
+from grove.api.fields import JSON
 from grove.operator.admission import metrics, server
 from grove.operator.admission.certificates import Bundle, issue
 from grove.operator.admission.exchange import ALLOWED, Request, Response, refused
@@ -22,9 +21,10 @@ from grove.operator.admission.judges import Judge
 from grove.operator.admission.served import Served
 from grove.operator.admission.server import WebhookServer
 from grove.runtime.clock import SystemClock
+from grove.runtime.metrics import Metrics
 
 PATH = "/webhooks/judge"
-REVIEW = {
+REVIEW: JSON = {
     "apiVersion": "admission.k8s.io/v1",
     "kind": "AdmissionReview",
     "request": {"uid": "u", "kind": {"kind": "Pod"}, "namespace": "default", "name": "p", "operation": "CREATE"},
@@ -112,12 +112,7 @@ def test_a_review_is_answered_and_counted() -> None:
 
 
 def rendered(one: WebhookServer) -> str:
-    class Collected(Collector):
-        collect = functools.partial(metrics.families, one.statistics)  # type: ignore[assignment]
-
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(Collected())
-    return generate_latest(registry).decode()
+    return Metrics(more=[functools.partial(metrics.families, one.statistics)]).text().decode()
 
 
 @pytest.mark.parametrize(
