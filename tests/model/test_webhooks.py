@@ -29,8 +29,8 @@ def from_server(tree: JSON) -> JSON:
 
 
 def sendable(value: Any) -> Any:
-    """Without halves of characters, which no encoder writes."""
-    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
+    """Without halves of characters and infinite numbers, which are no JSON."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"), parse_constant=lambda _: None)
 
 
 def became(tree: JSON, old: JSON | None = None) -> JSON:
