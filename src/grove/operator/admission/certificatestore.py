@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 SETTLE: Final = 60.0
 """Seconds until every API server is taken to know a changed webhook configuration."""
+SHORTEST: Final = 0.01
+"""Seconds: who sleeps until a moment may wake a rounding error before it."""
 LONGEST: Final = 3600.0
 """Between two looks at the time of day, which may be set."""
 
@@ -90,7 +92,7 @@ class SecretCertificates:
         due = (certificates.renewal(bundle.certificate) - now).total_seconds()
         if self._next is not None:
             due = min(due, self._next[1] - self._clock.monotonic())
-        return min(max(due, 0.0), LONGEST)
+        return min(max(due, SHORTEST), LONGEST)
 
     def _serve(self, bundle: Bundle) -> None:
         served, now = self.served, self._clock.monotonic()
