@@ -16,6 +16,8 @@ from grove.operator.backends.registry import Backends
 from grove.operator.podclique.reconcile import PodCliqueReconciler
 from grove.operator.podclique.settings import PodSettings
 from grove.operator.podclique.sources import sources as clique_sources
+from grove.operator.podcliqueset.reconcile import PodCliqueSetReconciler
+from grove.operator.podcliqueset.sources import sources as set_sources
 from grove.operator.podgang.reconcile import PodGangReconciler
 from grove.operator.podgang.wakes import sources as gang_sources
 from grove.operator.scalinggroup.reconcile import ScalingGroupReconciler
@@ -72,8 +74,19 @@ class Controllers:
     def of_term(self, client: Client) -> Sequence[Controller[Key]]:
         """All of them, writing through this client."""
         self.writers = {name: Writer(client, self._caches) for name in NAMES}
-        self._running = [self._cliques(), self._groups(), self._gangs(), self._topologies()]
+        self._running = [self._sets(), self._cliques(), self._groups(), self._gangs(), self._topologies()]
         return self._running
+
+    def _sets(self) -> Controller[Key]:
+        reconcile = PodCliqueSetReconciler(
+            world=self._world,
+            writer=self.writers[SETS],
+            recorder=self._recorder,
+            clock=self._clock,
+            topology_enabled=self._policy.topology_enabled,
+        )
+        workers = self._settings.pod_clique_set.concurrent_syncs
+        return self._controller(SETS, reconcile, set_sources(self._world), workers)
 
     def _cliques(self) -> Controller[Key]:
         reconcile = PodCliqueReconciler(

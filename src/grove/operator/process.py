@@ -1,6 +1,6 @@
 """The operator's process: everything it consists of, put together.
 
-    await operate(connection, configuration, webhooks="service", environment=os.environ, clock=SystemClock(), rng=random.Random())
+    await operate(connection, configuration, webhooks="service", environment=os.environ, clock=clock, rng=rng)
 
 What serves others (webhooks, health, metrics) and the caches run on every replica; controllers on the one that holds
 the lease. Who loses it ends: the process is started again, with nothing left of before.
