@@ -19,12 +19,18 @@ FOREIGN: dict[str, tuple[str, JSON]] = {
         {"spec": {"podgroups": [{"name": "theirs", "minReplicas": 1, "podReferences": []}]}},
     ),
 }
+KINDS: dict[str, JSON] = {
+    "services": {},
+    CLIQUES: {"apiVersion": "grove.io/v1alpha1", "kind": "PodClique"},
+    GROUPS: {"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueScalingGroup"},
+    GANGS: {"apiVersion": "scheduler.grove.io/v1alpha1", "kind": "PodGang"},
+}
 
 
 @pytest.mark.parametrize("kind", sorted(FOREIGN))
 def test_a_foreign_object_is_told_of_and_left_alone(workloads: Workloads, kind: str) -> None:
     name, body = FOREIGN[kind]
-    body = {"metadata": {"name": name, "labels": {"app": "theirs"}}, **body}
+    body = {"metadata": {"name": name, "labels": {"app": "theirs"}}, **KINDS[kind], **body}
     path = f"{PATHS[kind]}/namespaces/{workloads.namespace}/{kind}"
     theirs = workloads.cluster.create(path, body)
     workloads.apply(served("mine", copies=1))
