@@ -65,7 +65,7 @@ def test_a_copy_with_a_missing_or_leaving_member_is_not_available() -> None:
 
 
 def test_a_copy_is_as_available_as_its_weakest_member() -> None:
-    found = the_copy(one_copy(), lambda _: () if view.metadata.name == WORKER else pods(view))
+    found = the_copy(one_copy(), lambda view: () if view.metadata.name == WORKER else pods(view))
     assert not found.is_scheduled
     assert not found.is_available
     found = the_copy(one_copy(), lambda view: pods(view, ready=view.metadata.name != WORKER))
