@@ -188,6 +188,33 @@ def test_a_rollout_never_takes_more_copies_than_may_be_missing_and_ends(
     assert group.status.current_pod_clique_set_generation_hash == group.tree.generation_hash
 
 
+@given(
+    replicas=st.integers(1, 6), budget=st.integers(1, 3), before=st.integers(0, 4), changes=st.booleans(), idle=indices
+)
+def test_a_rollout_stands_still_while_it_is_another_replicas_turn(
+    replicas: int, budget: int, before: int, changes: bool, idle: set[int]
+) -> None:
+    group = Simulation(replicas, budget)
+    group.settle()
+    group.version = 1
+    for _ in range(before):
+        group.reconcile()
+        group.come_up()
+    group.is_turn = False
+    group.version += changes
+    for view in group.store.views():
+        if places.copy_index(view.metadata) in idle:
+            group.pods[view.metadata.uid or ""] = pods(view, ready=False)
+    held = {view.metadata.uid for view in group.store.views()}
+    for _ in range(3):
+        assert not group.reconcile().replace
+        group.come_up()
+        assert held <= {view.metadata.uid for view in group.store.views()}
+    group.is_turn = True
+    group.pods.clear()
+    group.settle()
+
+
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("version"), st.integers(0, 3)),

@@ -107,14 +107,14 @@ def view(body: Mapping[str, Any]) -> PodCliqueView:
 
 def pod(of: PodCliqueView, index: int = 0, *, hash: str = "", ready: bool = True, node: str = "node") -> PodView:
     """A pod of a PodClique, by default of its own template."""
-    own = (of.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH, "")
+    own = of.metadata.labels or {}
     since = timestamp(after(60.0))
     body: JSON = {
         "metadata": {
             "name": f"{of.metadata.name}-{index}",
             "namespace": "ns",
             "uid": f"{of.metadata.uid}-{index}",
-            "labels": {labels.POD_TEMPLATE_HASH: hash or own},
+            "labels": own | ({labels.POD_TEMPLATE_HASH: hash} if hash else {}),
         },
         "spec": {"nodeName": node} if node else {},
         "status": {
