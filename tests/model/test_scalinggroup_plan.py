@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from hypothesis import given
@@ -299,10 +300,11 @@ def test_a_users_scale_is_never_lost_and_a_template_reaches_what_nobody_scaled(
             scaled = value != template
             continue
         template = value
-        store.apply(
-            cliquesync.plan(
-                tree(value), [place], store.views(), owner=OWNER, may_follow_template=lambda _, now=follow: now
-            )
-        )
+        may_follow = functools.partial(_answer, follow)
+        store.apply(cliquesync.plan(tree(value), [place], store.views(), owner=OWNER, may_follow_template=may_follow))
         assert store.view(name).spec.replicas == (held if scaled or autoscaled else value)
         scaled = store.view(name).spec.replicas != template
+
+
+def _answer(follow: bool, _: CliquePlace) -> bool:
+    return follow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from tests.unit.operator.scalinggroup.stage import NAME, Stage, play
 MEMBERS = [f"x-0-sg-{index}-{name}" for index in (0, 1) for name in ("leader", "worker")]
 
 
-async def ready(stage: Stage, **fields: object) -> None:
+async def ready(stage: Stage, **fields: Any) -> None:
     """A group with all members up."""
     stage.show(leader_and_worker(**fields))
     await stage.reconcile()

@@ -31,7 +31,10 @@ def old(index: int, *, ready: bool = True) -> Copy:
 
 
 def progress(hash: str = "new", *, ended: bool = False, **rest: Any) -> ScalingGroupUpdateProgress:
-    times = {"update_started_at": timestamp(after(500)), "update_ended_at": timestamp(after(600)) if ended else None}
+    times: dict[str, Any] = {
+        "update_started_at": timestamp(after(500)),
+        "update_ended_at": timestamp(after(600)) if ended else None,
+    }
     return ScalingGroupUpdateProgress(pod_clique_set_generation_hash=hash, **times, **rest)
 
 

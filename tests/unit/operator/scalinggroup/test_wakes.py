@@ -15,7 +15,7 @@ from tests.unit.operator.scalinggroup.stage import KEY, NAME, Stage, play
 WORKER = "x-0-sg-0-worker"
 
 
-async def awake(stage: Stage, **fields: object) -> list[Key]:
+async def awake(stage: Stage, **fields: Any) -> list[Key]:
     """A group that is up, and the keys that come in from now on."""
     stage.show(leader_and_worker(**fields))
     await stage.reconcile()
