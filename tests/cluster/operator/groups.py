@@ -235,7 +235,8 @@ class Scene:
                 end()
 
     async def assert_settled(self) -> None:
-        """Once the status has said what is, a further look writes nothing."""
+        """Once everybody has said what is, a further look writes nothing."""
+        await self.until(lambda: all(view.status is not None for view in self.cliques().values()))
         while await self.reconcile(Key(self.namespace, GROUP)) is not None:
             await SystemClock().sleep(0.2)
         before = [await self.get(SCALING_GROUPS, GROUP)]
