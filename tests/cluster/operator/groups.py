@@ -218,8 +218,11 @@ class Scene:
         key = Key(self.namespace, "set")
         while (pcs := self.world.sets.get(*reversed(key))) is None or pcs.metadata.generation != self.generation:
             await SystemClock().sleep(0.02)
+        await self._look_until_done()
+
+    async def _look_until_done(self) -> None:
         while await self.reconcile(Key(self.namespace, GROUP)) is not None:
-            await SystemClock().sleep(0.2)
+            await SystemClock().sleep(0.1)
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Returns when a change has made it so."""
@@ -237,11 +240,10 @@ class Scene:
     async def assert_settled(self) -> None:
         """Once everybody has said what is, a further look writes nothing."""
         await self.until(lambda: all(view.status is not None for view in self.cliques().values()))
-        while await self.reconcile(Key(self.namespace, GROUP)) is not None:
-            await SystemClock().sleep(0.2)
+        await self._look_until_done()
         before = [await self.get(SCALING_GROUPS, GROUP)]
         before += [await self.get(POD_CLIQUES, name) for name in sorted(self.cliques())]
-        assert await self.reconcile(Key(self.namespace, GROUP)) is None
+        await self._look_until_done()
         after = [await self.get(SCALING_GROUPS, GROUP)]
         after += [await self.get(POD_CLIQUES, name) for name in sorted(self.cliques())]
         assert after == before
