@@ -16,7 +16,7 @@ from grove.kube.objects import PodView
 from grove.operator import cliquesync, places
 from grove.operator.scalinggroup import copies, plan, rollout, status
 from grove.operator.scalinggroup.copies import Copy
-from grove.operator.scalinggroup.rollout import Rollout, Situation
+from grove.operator.scalinggroup.rollout import Rollout, Situation, Turn
 from grove.operator.scalinggroup.status import Observation
 from grove.operator.tree import TEMPLATE_REPLICAS, CliquePlace, Tree
 from grove.operator.views import PodCliqueView
@@ -69,7 +69,7 @@ class Simulation:
             hash=tree.generation_hash,
             known=self.status.current_pod_clique_set_generation_hash,
             held=self.status.update_progress,
-            is_turn=self.is_turn,
+            turn=Turn.SELECTED if self.is_turn else Turn.OTHERS,
             on_delete=False,
             pace=RollingUpdate(max_unavailable=self.budget),
             cliques=2,

@@ -23,6 +23,8 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     """Those that are there, also the ones that are being deleted."""
     is_old: bool = False
     """Whether a member that is to stay has another template than its set."""
+    has_old_pods: bool = False
+    """Whether a pod of another template is left, as OnDelete leaves them."""
     is_scheduled: bool = False
     is_available: bool = False
     """Whether every member is there and has its minimum of pods ready."""
@@ -54,6 +56,9 @@ def _look(tree: Tree, places: Sequence[CliquePlace], held: dict[str, PodCliqueVi
         index=places[0].copy,
         members=tuple(view for _, view in found),
         is_old=any(not cliquesync.follows_template(tree, place, view) for place, view, _ in staying),
+        has_old_pods=any(
+            pods.made_from(of, tree.template_hashes[place.clique]) < pods.count(of).active for place, _, of in staying
+        ),
         is_scheduled=is_whole and all(progress.clique_scheduled(view, of) for _, view, of in staying),
         is_available=is_whole and all(progress.clique_available(view, of) for _, view, of in staying),
         is_updated=is_whole and updated == len(places),

@@ -101,7 +101,7 @@ class ScalingGroupReconciler:
             hash=tree.generation_hash,
             known=held.current_pod_clique_set_generation_hash,
             held=held.update_progress,
-            is_turn=rollout.is_turn(pcs, place.replica, tree.generation_hash),
+            turn=rollout.turn(pcs, place.replica, tree.generation_hash),
             on_delete=on_delete,
             pace=group.spec.rolling_update,
             cliques=len(tree.groups[place.group].clique_names),

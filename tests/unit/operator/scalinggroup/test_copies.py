@@ -117,3 +117,11 @@ def test_all_copies_that_are_to_exist_are_looked_at() -> None:
 
 def test_without_pods_a_copy_came_further_when_its_members_were_made() -> None:
     assert the_copy(one_copy(), lambda _: ()).progressed == START
+
+
+def test_pods_that_on_delete_left_old_are_seen() -> None:
+    found = the_copy(one_copy(), lambda view: pods(view, hash="old"))
+    assert found.has_old_pods
+    assert not found.is_old
+    assert not found.is_updated
+    assert not the_copy(one_copy()).has_old_pods
