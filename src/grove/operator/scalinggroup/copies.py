@@ -31,7 +31,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     is_updated: bool = False
     """Whether it is available and all its pods are of the newest templates."""
     is_healthy: bool = False
-    """Whether every member is there and is known not to be below its minimum."""
+    """Whether every member is there and has its minimum of pods ready, or still on their way there."""
     updated_members: int = 0
     breached_since: datetime.datetime | None = None
     """Since when a member that has once been scheduled is below its minimum."""
@@ -62,16 +62,15 @@ def _look(tree: Tree, places: Sequence[CliquePlace], held: dict[str, PodCliqueVi
         is_scheduled=is_whole and all(progress.clique_scheduled(view, of) for _, view, of in staying),
         is_available=is_whole and all(progress.clique_available(view, of) for _, view, of in staying),
         is_updated=is_whole and updated == len(places),
-        is_healthy=is_whole and all(_is_healthy(view) for _, view, _ in staying),
+        is_healthy=is_whole and all(_is_healthy(view, of) for _, view, of in staying),
         updated_members=updated,
         breached_since=min(filter(None, (_breached_since(view, of) for _, view, of in staying)), default=None),
         progressed=max(filter(None, (_progressed(view, of) for _, view, of in staying)), default=None),
     )
 
 
-def _is_healthy(view: PodCliqueView) -> bool:
-    held = conditions.find(() if view.status is None else view.status.conditions, progress.BREACHED)
-    return held is not None and held.status != "True"
+def _is_healthy(view: PodCliqueView, of: Sequence[PodView]) -> bool:
+    return pods.count(of).healthy >= progress.required(view)
 
 
 def _breached_since(view: PodCliqueView, of: Sequence[PodView]) -> datetime.datetime | None:
@@ -79,7 +78,7 @@ def _breached_since(view: PodCliqueView, of: Sequence[PodView]) -> datetime.date
     since = progress.breached_since(view)
     if since is None or not progress.ever_scheduled(view):
         return None
-    return since if pods.count(of).healthy < progress.required(view) else None
+    return None if _is_healthy(view, of) else since
 
 
 def _progressed(view: PodCliqueView, of: Sequence[PodView]) -> datetime.datetime | None:

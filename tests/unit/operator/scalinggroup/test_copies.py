@@ -88,8 +88,11 @@ def test_members_that_are_leaving_do_not_make_a_copy_old() -> None:
     assert not the_copy(store, tree=Tree(leader_and_worker(image="server:v2"), {})).is_old
 
 
-def test_members_whose_health_is_not_known_yet_do_not_make_a_copy_healthy() -> None:
-    assert not the_copy(one_copy(conditions=[])).is_healthy
+def test_a_copy_is_healthy_by_its_pods_whatever_its_members_say_so_far() -> None:
+    assert the_copy(one_copy(conditions=[])).is_healthy
+    assert the_copy(one_copy(BROKEN)).is_healthy
+    assert not the_copy(one_copy(), lambda view: pods(view, node="", ready=False)).is_healthy
+    assert the_copy(one_copy(), lambda view: pods(view, ready=False)).is_healthy, "they are on their way"
 
 
 def test_a_copy_is_broken_since_the_first_of_its_members_is() -> None:
