@@ -13,7 +13,7 @@ from grove.api import labels
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podgang import PodGang
 from grove.kube.clock import Clock
-from grove.kube.errors import Conflict, KubeError, NotFound
+from grove.kube.errors import Conflict, Invalid, KubeError, NotFound
 from grove.kube.events import EventType, Recorder, Regarding
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS
@@ -225,9 +225,9 @@ class PodGangReconciler:
     async def _try(self, pcs: PodCliqueSet, name: str, write: Awaitable[T]) -> T:
         try:
             return await write
-        except (Conflict, NotFound) as error:
-            raise Retry(f"PodGang {name} or a pod of it has changed meanwhile: {error}", after=AGAIN) from error
         except (KubeError, ForeignObjectError) as error:
+            if _has_changed(error):
+                raise Retry(f"PodGang {name} or a pod of it has changed meanwhile: {error}", after=AGAIN) from error
             raise self._failed(pcs, name, error) from error
 
     def _failed(self, pcs: PodCliqueSet, name: str, error: Exception) -> StepError:
@@ -244,6 +244,13 @@ class PodGangReconciler:
             metadata.uid or "",
         )
         self._recorder.record(regarding, type, reason, message)
+
+
+def _has_changed(error: Exception) -> bool:
+    """Whether a write met another version, nothing, or another object of that name: the caches are about to know."""
+    if isinstance(error, Invalid) and error.details is not None:
+        return any(cause.field == "metadata.uid" for cause in error.details.causes or ())
+    return isinstance(error, (Conflict, NotFound))
 
 
 def _foreign(key: Key, tree: Tree) -> ForeignObjectError:

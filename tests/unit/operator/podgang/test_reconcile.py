@@ -9,7 +9,7 @@ import pytest
 from grove.api import labels
 from grove.api.kinds.podgang import PodGang
 from grove.api.policy import Policy
-from grove.kube.errors import Conflict, Forbidden
+from grove.kube.errors import Cause, Conflict, Forbidden, Invalid, NotFound, StatusDetails
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS
 from grove.operator.failures import StepError
@@ -219,13 +219,31 @@ def test_strays_are_relabelled_before_the_gang_is_written() -> None:
     play(act)
 
 
-def test_a_conflict_is_decided_anew_and_told_to_nobody() -> None:
+ANOTHER = StatusDetails(causes=(Cause(message="field is immutable", field="metadata.uid"),))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Conflict("it changed", code=409),
+        NotFound("it went", code=404),
+        Invalid("it is another", code=422, details=ANOTHER),
+    ],
+)
+def test_what_has_changed_meanwhile_is_decided_anew_and_told_to_nobody(error: Exception) -> None:
     async def act(stage: Stage, _: VirtualClock) -> None:
         stage.show(cluster())
-        stage.fails = Conflict("it changed", code=409)
+        stage.fails = error
         with pytest.raises(Retry):
             await stage.reconcile()
         assert stage.events == []
+
+    play(act)
+
+
+def test_a_write_that_is_refused_is_told() -> None:
+    async def act(stage: Stage, _: VirtualClock) -> None:
+        stage.show(cluster())
         stage.fails = Forbidden("no", code=403)
         with pytest.raises(StepError, match="ERR_CREATE_OR_PATCH_PODGANG"):
             await stage.reconcile()
