@@ -83,16 +83,26 @@ def test_without_any_podclique_there_is_nothing_to_do() -> None:
     play(act)
 
 
+def extras() -> Cluster:
+    """Five pods, of which two are the minimum."""
+    found = cluster(5)
+    tree = Cluster(pcs([clique("a", 5, spec={"minAvailable": 2})])).tree
+    found.tree = tree
+    return found
+
+
 def test_references_of_a_gang_that_is_being_refilled_are_written_once_a_second() -> None:
     async def act(stage: Stage, clock: VirtualClock) -> None:
-        found = cluster(4)
+        found = extras()
         stage.show(found)
         await stage.reconcile()
         for name in ("set-0-a-p0", "set-0-a-p1", "set-0-a-p2"):
             stage.take(PODS, name)
         stage.writes.clear()
+        assert await stage.reconcile() == RequeueAfter(1.0)
+        await clock.sleep(1.0)
         assert await stage.reconcile() is None
-        assert stage.writes == ["patch podgangs set-0"]
+        assert stage.refers_to() == ["set-0-a-p3", "set-0-a-p4"]
         await clock.sleep(0.25)
         for number in (1, 2):
             new = pod(f"set-0-a-new{number}")
@@ -101,11 +111,53 @@ def test_references_of_a_gang_that_is_being_refilled_are_written_once_a_second()
         assert stage.writes == ["patch podgangs set-0"]
         await clock.sleep(0.75)
         assert await stage.reconcile() is None
-        assert len(stage.refers_to()) == 3
+        assert len(stage.refers_to()) == 4
         stage.put(PODS, owned(pod("set-0-a-new3"), found.cliques["set-0-a"]), PodView)
         assert await stage.reconcile() is None, "a gang that is whole again is written at once"
-        assert len(stage.refers_to()) == 4
+        assert len(stage.refers_to()) == 5
         assert len(stage.writes) == 3
+
+    play(act)
+
+
+def test_a_pod_that_is_replaced_at_once_is_one_write() -> None:
+    async def act(stage: Stage, clock: VirtualClock) -> None:
+        found = cluster()
+        stage.show(found)
+        await stage.reconcile()
+        stage.writes.clear()
+        for number in range(3):
+            stage.take(PODS, f"set-0-a-p{number}")
+            assert await stage.reconcile() == RequeueAfter(1.0)
+            await clock.sleep(0.5)
+            stage.put(PODS, owned(pod(f"set-0-a-new{number}"), found.cliques["set-0-a"]), PodView)
+            assert await stage.reconcile() is None
+        assert stage.writes == ["patch podgangs set-0"] * 3
+
+    play(act)
+
+
+def test_a_gang_that_is_built_anew_names_no_new_pods_before_each_group_has_its_minimum() -> None:
+    async def act(stage: Stage, clock: VirtualClock) -> None:
+        found = Cluster(pcs([clique("a", 2), clique("b", 3, spec={"minAvailable": 2})]))
+        stage.show(found)
+        await stage.reconcile()
+        for one in list(found.all_pods()):
+            stage.take(PODS, one.metadata.name)
+        stage.put(PODS, owned(pod("a1"), found.cliques["set-0-a"]), PodView)
+        await stage.reconcile()
+        await clock.sleep(1.0)
+        await stage.reconcile()
+        assert stage.refers_to() == []
+        for name, owner in (("a2", "set-0-a"), ("b1", "set-0-b")):
+            stage.put(PODS, owned(pod(name), found.cliques[owner]), PodView)
+            await clock.sleep(1.0)
+            assert await stage.reconcile() is None
+            assert stage.refers_to() == []
+        stage.put(PODS, owned(pod("b2"), found.cliques["set-0-b"]), PodView)
+        await clock.sleep(1.0)
+        await stage.reconcile()
+        assert stage.refers_to() == ["a1", "a2", "b1", "b2"]
 
     play(act)
 
@@ -116,7 +168,7 @@ def test_other_changes_of_a_gang_are_not_held_back() -> None:
         stage.show(found)
         await stage.reconcile()
         stage.take(PODS, "set-0-a-p0")
-        await stage.reconcile()
+        assert await stage.reconcile() == RequeueAfter(1.0)
         labelled = pcs([clique("a", 3)], metadata={"labels": {"team": "x"}, "generation": 2})
         stage.put(POD_CLIQUE_SETS, labelled, type(labelled))
         stage.take(PODS, "set-0-a-p1")
