@@ -9,6 +9,7 @@ import pytest
 from grove.api import labels
 from grove.api.kinds import catalog
 from grove.api.policy import Policy
+from grove.kube.objects import PodView
 from grove.kube.resources import PODS
 from grove.operator.resources import POD_CLIQUE_SETS, POD_GANGS, SCALING_GROUPS, TOPOLOGY_BINDINGS
 from grove.operator.tree import CliquePlace
@@ -173,10 +174,8 @@ def test_a_patch_meant_for_another_gang_of_the_name_changes_nothing(cluster: Con
             namespace=namespace,
             type=dict[str, Any],
         )
-        await scene.remove_pod("set-0-a-p0")
-        pod = scene.world.pods.get("set-0-a-p0", namespace)
-        assert pod is not None
-        scene.world.pods.deleted(pod)
+        more = await scene.make_pod(A, "more")
+        scene.world.pods.wrote(await scene.client.get(PODS, more, namespace=namespace, type=PodView))
         with pytest.raises(Retry):
             await scene.reconcile(Key(namespace, "set-0"))
         assert await scene.get(POD_GANGS, "set-0") == body
