@@ -39,11 +39,16 @@ class Stage:
         self.fails: Exception | None = None
         self._versions = itertools.count(1)
         self.backends = Backends(policy or Policy())
+        self._clock = clock
+        self.restart()
+
+    def restart(self) -> None:
+        """The controller forgets what it kept in memory."""
         self._reconcile = PodGangReconciler(
             world=self.world,
             writer=cast("Any", self),
             recorder=cast("Any", self),
-            clock=clock,
+            clock=self._clock,
             backends=self.backends,
             topology_enabled=True,
         )
