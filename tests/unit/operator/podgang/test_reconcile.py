@@ -319,3 +319,35 @@ def test_nothing_is_done_for_a_set_that_is_being_deleted_or_gone() -> None:
         assert stage.writes == []
 
     play(act)
+
+
+def test_a_deletion_that_fails_is_told_and_tried_again() -> None:
+    async def act(stage: Stage, _: VirtualClock) -> None:
+        stage.show(cluster())
+        await stage.reconcile()
+        none = pcs([clique("a", 3)], replicas=0, metadata={"generation": 2})
+        stage.put(POD_CLIQUE_SETS, none, type(none))
+        stage.fails = Forbidden("no", code=403)
+        with pytest.raises(StepError, match="ERR_DELETE_EXCESS_PODGANG"):
+            await stage.reconcile()
+        assert stage.events[-1] == ("Warning", "PodGangDeleteFailed", "PodGang set-0: no")
+        stage.fails = None
+        assert await stage.reconcile() is None
+        assert stage.gang is None
+
+    play(act)
+
+
+def test_a_gang_that_is_being_deleted_is_left_to_go() -> None:
+    async def act(stage: Stage, _: VirtualClock) -> None:
+        stage.show(cluster())
+        await stage.reconcile()
+        going = with_metadata(stage.gang, deletionTimestamp="2026-01-02T03:04:05Z", finalizers=["x"], labels=None)
+        stage.put(POD_GANGS, going, PodGang)
+        assert await stage.reconcile() is None
+        assert stage.writes == CREATED
+        stage.take(POD_GANGS, "set-0")
+        assert await stage.reconcile() is None
+        assert stage.writes == CREATED * 2
+
+    play(act)
