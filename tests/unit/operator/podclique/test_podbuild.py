@@ -19,13 +19,14 @@ from tests.unit.operator.builders import clique, pcs, template_clique
 SETTINGS = PodSettings(waiter_image="grove-initc:1", waiter_resources={"limits": {"cpu": "1"}})
 GROVE, PLAIN = GroveScheduler("grove-scheduler"), PlainScheduler("default-scheduler")
 PLACE = CliquePlace(0, "worker")
+FOURTH = NewPod(name="demo-0-worker-abcde", index=3)
 
 
 def built(
     held: PodCliqueView | None = None,
     found: PodCliqueSet | None = None,
     *,
-    new: NewPod = NewPod(name="demo-0-worker-abcde", index=3),
+    new: NewPod = FOURTH,
     backend: Backend = GROVE,
     settings: PodSettings = SETTINGS,
 ) -> JSON:
