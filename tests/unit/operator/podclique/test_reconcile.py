@@ -9,10 +9,10 @@ import pytest
 
 from grove.api import labels
 from grove.kube.resources import PODS
-from grove.operator import conditions
+from grove.operator import conditions, pods
 from grove.operator.failures import StepError
 from grove.operator.podclique import status
-from grove.operator.resources import POD_CLIQUES, POD_GANGS
+from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES, POD_GANGS
 from grove.operator.tree import Tree
 from grove.runtime.outcomes import RequeueAfter
 from tests.unit.operator.builders import NEW, clique, gang, pcs, template_clique
@@ -193,6 +193,47 @@ def test_a_changed_template_replaces_one_pod_after_the_other() -> None:
         assert held.update_progress is not None
         assert held.update_progress.update_ended_at is not None
         assert (held.updated_replicas, held.phase) == (3, "Running")
+
+    play(scene())
+
+
+def test_who_deletes_pods_himself_gets_new_ones_and_keeps_the_others_also_after_a_change_of_mind() -> None:
+    async def scene() -> None:
+        found = Simulated(clique(replicas=2), pcs(updateStrategy={"type": "OnDelete"}))
+        await settle(found)
+        found.change(hash="newer")
+        await found.reconcile()
+        assert not [one for one in found.pods if one.metadata.deletion_timestamp]
+        held = found.clique.status
+        assert held is not None
+        assert held.update_progress is not None
+        assert held.update_progress.update_started_at == held.update_progress.update_ended_at
+        found.server.remove(PODS, pod_names(found)[0])
+        await quiet(found)
+        assert sorted(map(pods.template_hash, found.pods)) == [NEW, "newer"]
+        found.server.put(POD_CLIQUE_SETS, msgspec.to_builtins(pcs(updateStrategy={"type": "RollingRecreate"})))
+        await quiet(found)
+        assert sorted(map(pods.template_hash, found.pods)) == [NEW, "newer"]
+
+    play(scene())
+
+
+def test_an_update_that_is_stuck_says_so_when_its_time_is_over() -> None:
+    async def scene() -> None:
+        found = Simulated(clique(replicas=1, rollingUpdate={"progressDeadline": "10m"}))
+        await settle(found)
+        found.change(hash="newer")
+        outcome = await found.reconcile()
+        assert isinstance(outcome, RequeueAfter)
+        assert outcome.seconds == pytest.approx(600.0, abs=1.0)
+        found.clock.seconds += outcome.seconds
+        found.server.remove(PODS, next(one.metadata.name for one in found.pods if one.metadata.deletion_timestamp))
+        await found.reconcile()
+        held = found.clique.status
+        assert held is not None
+        condition = conditions.find(held.conditions, status.UPDATING)
+        assert condition is not None
+        assert (condition.status, condition.reason) == ("Unknown", "ProgressDeadlineExceeded")
 
     play(scene())
 
