@@ -99,8 +99,8 @@ class PodCliqueReconciler:
             progress,
             target=template_hash,
             generation_hash=generation_hash,
-            # What was old when the plan was made has begun an update, also where it could be replaced at once.
-            old=max(len(rollout.outdated(pods_before, template_hash)), len(rollout.outdated(found, template_hash))),
+            # A pod that was old when the plan was made has begun an update, also where it is replaced by now.
+            old=max(len(planned.outdated), len(rollout.outdated(found, template_hash))),
             strategy=strategy,
             is_ready=sum(map(pods.is_ready, filter(pods.is_active, found))) >= status.needed(clique),
             selected=[pod.metadata.name for pod in planned.outdated if pods.is_ready(pod)],
