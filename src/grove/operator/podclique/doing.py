@@ -1,7 +1,7 @@
 """Carries out a plan for the pods of a PodClique: what goes, what comes, what is let go. Called by `reconcile.py`.
 
-Each step is written in growing batches and ends the plan if it fails: a pod is not made in the place of one that could
-not be deleted.
+Each step is written in growing batches. One that fails ends those that build on it: no pod is made in the place of one
+that could not be deleted.
 """
 
 from __future__ import annotations
@@ -44,17 +44,28 @@ class Doing(msgspec.Struct, frozen=True, kw_only=True):
     is_first_fill: bool
     """The pods that a new PodClique starts with are no news."""
 
-    async def carry_out(self, plan: Plan, blueprint: Callable[[], Blueprint]) -> None:
-        """Raises StepError, or Retry, or what must not be caught."""
+    async def carry_out(self, plan: Plan, blueprint: Callable[[], Blueprint]) -> list[StepError | Retry]:
+        """What went wrong. That a leader's term is over is raised."""
+        problems: list[StepError | Retry] = []
+        for step in (self._let_go(plan), self._replace(plan, blueprint)):
+            try:
+                await step
+            except (StepError, Retry) as error:
+                problems.append(error)
+        return problems
+
+    async def _let_go(self, plan: Plan) -> None:
+        await self._each(plan.relabel, self._relabel, "ERR_SYNC_PODCLIQUE", "pod {} could not be given its gang's name")
+        await self._each(
+            plan.ungate, self._ungate, "ERR_REMOVE_POD_SCHEDULING_GATE", "the gate of pod {} could not be removed"
+        )
+
+    async def _replace(self, plan: Plan, blueprint: Callable[[], Blueprint]) -> None:
         await self._delete(plan.duplicates, "older pods have their index")
         await self._delete(plan.surplus, "scaled in")
         await self._delete(plan.outdated, "of an older template")
         await self._create(plan.create, blueprint)
         await self._delete(plan.lost, "they had ended")
-        await self._each(plan.relabel, self._relabel, "ERR_SYNC_PODCLIQUE", "pod {} could not be given its gang's name")
-        await self._each(
-            plan.ungate, self._ungate, "ERR_REMOVE_POD_SCHEDULING_GATE", "the gate of pod {} could not be removed"
-        )
 
     async def _create(self, wanted: Sequence[NewPod], blueprint: Callable[[], Blueprint]) -> None:
         if not wanted:

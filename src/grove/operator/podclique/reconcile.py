@@ -81,16 +81,15 @@ class PodCliqueReconciler:
         template_hash = (clique.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH, "")
         strategy = pcs.spec.update_strategy.type if pcs.spec.update_strategy else ""
         progress = clique.status.update_progress if clique.status else None
-        pods_before = self._world.pods_of(clique)
         now = self._clock.wall()
-        problem: StepError | Retry | None = None
+        problems: list[StepError | Retry] = []
         planned = plan.NOTHING
         try:
-            planned = self._plan(clique, pods_before, template_hash, strategy, now)
-            if not planned.is_empty:
-                await self._doing(clique).carry_out(planned, lambda: self._blueprint(clique, pcs))
-        except (StepError, Retry) as error:
-            problem = error
+            planned = self._plan(clique, self._world.pods_of(clique), template_hash, strategy, now)
+        except StepError as error:
+            problems.append(error)
+        if not planned.is_empty:
+            problems += await self._doing(clique).carry_out(planned, lambda: self._blueprint(clique, pcs))
 
         found = self._world.pods_of(clique)
         now = self._clock.wall()
@@ -107,7 +106,7 @@ class PodCliqueReconciler:
             now=now,
         )
         deadline = rollout.deadline(progress, found, clique.spec.rolling_update)
-        errors = (problem,) if isinstance(problem, StepError) else ()
+        errors = [problem for problem in problems if isinstance(problem, StepError)]
         held = clique.status.last_errors if clique.status else ()
         wanted = status.status(
             clique,
@@ -120,13 +119,13 @@ class PodCliqueReconciler:
                 deadline=deadline,
                 selector=status.selector(clique, pcs.metadata.name),
                 errors=failures.last_errors(held, errors, now),
-                is_synced=problem is None,
+                is_synced=not problems,
             ),
             now,
         )
         wait = await self._tell(key, clique, wanted)
-        if problem is not None:
-            raise problem
+        if problems:
+            raise (errors or problems)[0]
         moments = [planned.again, deadline if deadline is not None and deadline > now else None]
         waits = [max(0.0, (moment - now).total_seconds()) for moment in moments if moment is not None]
         waits += [wait] if wait else []
@@ -226,7 +225,7 @@ class PodCliqueReconciler:
         with contextlib.suppress(NotFound):  # it is gone, and so is what was to be told
             await self._writer.patch(POD_CLIQUES, clique.metadata, change, type=PodCliqueView, subresource="status")
         self._pace.forget(key)
-        if held is not None and held.scheduled_replicas and not wanted.scheduled_replicas and clique.spec.replicas:
+        if held is not None and status.has_lost_all(held, wanted) and clique.spec.replicas:
             self._say(clique, "Warning", "AllScheduledReplicasLost", "no pod has a node any more")
         return 0.0
 

@@ -185,6 +185,13 @@ def is_urgent(held: PodCliqueStatus | None, wanted: PodCliqueStatus) -> bool:
     return any(known.get(one.type, one.status) != one.status for one in wanted.conditions)
 
 
+def has_lost_all(held: PodCliqueStatus, wanted: PodCliqueStatus) -> bool:
+    """Whether no pod has a node any more, and it is not an update that took the last one away."""
+    return bool(
+        held.scheduled_replicas and not wanted.scheduled_replicas and not rollout.is_running(wanted.update_progress)
+    )
+
+
 def without_times(wanted: PodCliqueStatus) -> PodCliqueStatus:
     """The same for statuses that say the same at different times."""
     timeless = tuple(replace(one, last_transition_time="") for one in wanted.conditions)

@@ -20,6 +20,7 @@ from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.policy import Policy
 from grove.kube.cachedclient import Caches
 from grove.kube.errors import AlreadyExists, Conflict, Forbidden, NotFound, Unreachable
+from grove.kube.fence import NotLeaderError
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS, Resource
 from grove.operator.backends.registry import Backends
@@ -33,7 +34,7 @@ from grove.operator.writer import Writer
 from grove.runtime.outcomes import Outcome
 from tests.unit.operator.builders import NAMESPACE, NOW, clique, owned_by, pcs
 
-Fault = Literal["", "refused", "lost"]
+Fault = Literal["", "refused", "lost", "deposed"]
 
 
 class StoppedClock:
@@ -154,6 +155,8 @@ class Server:
         fault = self.faults.popleft() if self.faults else ""
         if fault == "refused":
             raise Forbidden(f"{verb} {name}: exceeded quota", code=403)
+        if fault == "deposed":
+            raise NotLeaderError("the term is over")
         return fault
 
     def _answer(self, fault: Fault, resource: Resource, tree: JSON, type: Any) -> Any:

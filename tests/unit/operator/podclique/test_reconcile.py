@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from grove.api import labels
+from grove.kube.fence import NotLeaderError
 from grove.kube.resources import PODS
 from grove.operator import conditions, pods
 from grove.operator.failures import StepError
@@ -277,6 +278,72 @@ def test_pods_of_a_scaled_gang_wait_until_the_base_gang_is_scheduled() -> None:
         found.move(base_pod, node="n")
         await found.reconcile()
         assert not [one for one in found.pods if one.spec.scheduling_gates]
+
+    play(scene())
+
+
+def test_what_cannot_be_made_does_not_hold_back_what_is_there() -> None:
+    async def scene() -> None:
+        found = Simulated(clique(replicas=1), scheduler="default-scheduler")
+        await found.reconcile()
+        (name,) = pod_names(found)
+        found.server.put(POD_GANGS, msgspec.to_builtins(gang(demo_0_worker=(1, (name,)))))
+        found.change(replicas=2)
+        found.server.faults.extend(["", "refused"])
+        with pytest.raises(StepError, match="exceeded quota"):
+            await found.reconcile()
+        assert [one.spec.scheduling_gates for one in found.pods] == [()]
+
+    play(scene())
+
+
+def test_an_update_that_takes_the_only_pod_away_is_no_loss() -> None:
+    async def scene() -> None:
+        found = Simulated()
+        await settle(found)
+        found.change(hash="newer")
+        await found.reconcile()
+        await quiet(found)
+        assert found.events.reasons == ["PodDeleteSuccessful", "PodCreateSuccessful"]
+
+    play(scene())
+
+
+def test_a_pod_of_another_gang_is_told_its_own() -> None:
+    async def scene() -> None:
+        found = Simulated()
+        await found.reconcile()
+        tree = found.server.trees[PODS.name, pod_names(found)[0]]
+        marks = {**tree["metadata"]["labels"], labels.POD_GANG: "other", labels.BASE_POD_GANG: "base"}
+        found.server.put(PODS, {**tree, "metadata": {**tree["metadata"], "labels": marks}})
+        await found.reconcile()
+        told = found.pods[0].metadata.labels or {}
+        assert (told[labels.POD_GANG], told.get(labels.BASE_POD_GANG)) == ("demo-0", None)
+
+    play(scene())
+
+
+def test_a_pod_that_somebody_deleted_meanwhile_is_no_error() -> None:
+    async def scene() -> None:
+        found = Simulated(scheduler="default-scheduler")
+        await found.reconcile()
+        (name,) = pod_names(found)
+        found.server.put(POD_GANGS, msgspec.to_builtins(gang(demo_0_worker=(1, (name,)))))
+        del found.server.trees[PODS.name, name]
+        await found.reconcile()
+        await found.reconcile()
+        assert pod_names(found) == [name]
+
+    play(scene())
+
+
+def test_a_leader_whose_term_is_over_stops_at_once() -> None:
+    async def scene() -> None:
+        found = Simulated(clique(replicas=2))
+        found.server.faults.append("deposed")
+        with pytest.raises(NotLeaderError):
+            await found.reconcile()
+        assert len(found.server.writes) == 1
 
     play(scene())
 

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from grove.api import labels
 from grove.api.kinds.podclique import PodCliqueStatus
+from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS
 from grove.kube.store import Change
 from grove.operator.podclique import sources
+from grove.operator.resources import POD_CLIQUES
 from grove.operator.world import Key
 from tests.unit.operator.builders import NAMESPACE, NOW, clique, crashed, gang, owned_by, pcs, pod
 from tests.unit.operator.podclique.simulated import Simulated
@@ -154,6 +156,19 @@ def test_a_set_wakes_its_podcliques_when_it_asks_for_something_else() -> None:
     assert keys(sources.of_set(found.world, Change(held, pcs(generation_hash="other")))) == own
     assert keys(sources.of_set(found.world, Change(held, None))) == own
     assert keys(sources.of_set(found.world, Change(held, changed(resource_version="9")))) == []
+
+
+def test_a_scaling_group_that_becomes_known_wakes_its_members() -> None:
+    group = msgspec.convert(
+        {"metadata": {"name": "demo-0-group", "namespace": NAMESPACE, "uid": "uid-group"}, "spec": {"cliqueNames": []}},
+        PodCliqueScalingGroup,
+    )
+    found = Simulated(clique("demo-0-group-0-worker", metadata={"labels": {labels.SCALING_GROUP: "demo-0-group"}}))
+    found.tree["metadata"]["ownerReferences"] = [msgspec.to_builtins(owned_by(group.metadata, "PodCliqueScalingGroup"))]
+    found.server.put(POD_CLIQUES, found.tree)
+    assert keys(sources.of_group(found.world, Change(None, group))) == ["demo-0-group-0-worker"]
+    assert keys(sources.of_group(found.world, Change(group, group))) == []
+    assert keys(sources.of_group(found.world, Change(group, None))) == []
 
 
 def test_all_caches_are_followed() -> None:
