@@ -8,22 +8,43 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from grove.api import grammar, hashes, labels, names
 from grove.api.fields import JSON
 from grove.api.kinds.podclique import CliqueSpec
-from grove.api.kinds.podcliqueset import CliqueTemplate, PodCliqueSet, ScalingGroupConfig
+from grove.api.kinds.podcliqueset import CliqueTemplate, PodCliqueSet, PodCliqueSetTemplate, ScalingGroupConfig
 from grove.operator import startup
 
 TEMPLATE_REPLICAS: Final = "grove.io/template-replicas"
 """Annotation of PodCliques and scaling groups: the replicas of the template that they were last told of."""
 
-Copies = Mapping[tuple[int, str], int]
-"""How often scaling groups are to exist, by replica of the set and name of the group; those that are not there yet
-exist as often as their template says."""
+
+class Copies(Protocol):
+    """How often scaling groups are to exist, by replica of the set and name of the group.
+
+    None for those that are not there yet: they are to exist as often as their template says. A dict will do.
+    """
+
+    def get(self, place: tuple[int, str], /) -> int | None: ...
+
+
+class TemplateHashes:
+    """The hashes of a template, worked out when they are asked for."""
+
+    def __init__(self, template: PodCliqueSetTemplate) -> None:
+        self._template = template
+
+    @functools.cached_property
+    def whole(self) -> str:
+        return hashes.generation_hash(self._template)
+
+    @functools.cached_property
+    def by_clique(self) -> Mapping[str, str]:
+        priority = self._template.priority_class_name
+        return {one.name: hashes.pod_template_hash(one, priority) for one in self._template.cliques}
 
 
 class CliquePlace(msgspec.Struct, frozen=True):
@@ -55,9 +76,12 @@ class GangPlace(msgspec.Struct, frozen=True):
 
 
 class Tree:
-    """A PodCliqueSet taken apart. Made anew for each reconcile; what is asked twice is worked out once."""
+    """A PodCliqueSet taken apart. Made anew for each reconcile: it costs next to nothing until it is asked.
 
-    def __init__(self, pcs: PodCliqueSet, copies: Copies) -> None:
+    `hashes` are those of this very template, where somebody has worked them out before.
+    """
+
+    def __init__(self, pcs: PodCliqueSet, copies: Copies, hashes: TemplateHashes | None = None) -> None:
         self.pcs = pcs
         self.name = pcs.metadata.name
         self.namespace = pcs.metadata.namespace or ""
@@ -70,6 +94,7 @@ class Tree:
             clique: group.name for group in self.template.pod_clique_scaling_groups for clique in group.clique_names
         }
         self._copies = copies
+        self._hashes = hashes or TemplateHashes(pcs.spec.template)
 
     # Places
 
@@ -140,15 +165,14 @@ class Tree:
 
     # Hashes
 
-    @functools.cached_property
+    @property
     def generation_hash(self) -> str:
-        return hashes.generation_hash(self.template)
+        return self._hashes.whole
 
-    @functools.cached_property
+    @property
     def template_hashes(self) -> Mapping[str, str]:
         """By the name of the clique."""
-        priority = self.template.priority_class_name
-        return {name: hashes.pod_template_hash(one, priority) for name, one in self.cliques.items()}
+        return self._hashes.by_clique
 
     # What stands at a place
 

@@ -18,7 +18,8 @@ from grove.kube.cachedclient import Caches
 from grove.kube.indexes import by_label
 from grove.kube.objects import PodView
 from grove.kube.resources import AUTOSCALERS, PODS, ROLE_BINDINGS, ROLES, SERVICES
-from grove.operator import places, pods
+from grove.kube.store import Change
+from grove.operator import pods
 from grove.operator.owners import controller_of, controller_uids, is_controlled_by
 from grove.operator.resources import (
     POD_CLIQUE_SETS,
@@ -27,7 +28,7 @@ from grove.operator.resources import (
     SCALING_GROUPS,
     TOPOLOGY_BINDINGS,
 )
-from grove.operator.tree import Tree
+from grove.operator.tree import GroupPlace, TemplateHashes, Tree
 from grove.operator.views import AutoscalerView, PodCliqueView, RoleBindingView, RoleView, ServiceView
 
 MANAGED: Final = f"{labels.MANAGED_BY}={labels.MANAGED_BY_VALUE}"
@@ -83,6 +84,8 @@ class World:
         self.services = caches.add(SERVICES, type=ServiceView, labels=MANAGED, indexes={_SET: by_set})
         self.autoscalers = caches.add(AUTOSCALERS, type=AutoscalerView, labels=MANAGED, indexes={_SET: by_set})
         self.roles = caches.add(ROLES, type=RoleView, labels=MANAGED, indexes={_SET: by_set})
+        self._hashes: dict[str, tuple[int | None, TemplateHashes]] = {}  # by uid of the set, with its generation
+        self.sets.follow(self._forget)
         self.role_bindings = caches.add(ROLE_BINDINGS, type=RoleBindingView, labels=MANAGED, indexes={_SET: by_set})
 
     # Of a set
@@ -105,13 +108,19 @@ class World:
 
     def tree(self, pcs: PodCliqueSet) -> Tree:
         """The set taken apart, its scaling groups as often as they are asked for now."""
-        plain = Tree(pcs, {})
-        copies = {}
-        for group in self.groups_of(pcs):
-            place = places.group_of(plain, group.metadata)
-            if place is not None:
-                copies[place.replica, place.group] = group.spec.replicas
-        return Tree(pcs, copies)
+        return Tree(pcs, _LiveCopies(self, pcs), self._hashes_of(pcs))
+
+    def _hashes_of(self, pcs: PodCliqueSet) -> TemplateHashes:
+        """Every PodClique of a set asks for them, each time it is looked at."""
+        uid, generation = pcs.metadata.uid or "", pcs.metadata.generation
+        known = self._hashes.get(uid)
+        if known is None or known[0] != generation:
+            known = self._hashes[uid] = (generation, TemplateHashes(pcs.spec.template))
+        return known[1]
+
+    def _forget(self, change: Change[PodCliqueSet]) -> None:
+        if change.new is None and change.old is not None:
+            self._hashes.pop(change.old.metadata.uid or "", None)
 
     def cliques_of(self, pcs: PodCliqueSet) -> list[PodCliqueView]:
         """All PodCliques of a set, also those of its scaling groups and those that are being deleted."""
@@ -165,3 +174,19 @@ def _base_gang_waited_for(metadata: ObjectMeta, pod: PodView) -> tuple[tuple[str
 
 def _key(metadata: ObjectMeta) -> tuple[str, str]:
     return (metadata.namespace or "", metadata.name)
+
+
+class _LiveCopies:
+    """How often the scaling groups of a set are asked for now."""
+
+    def __init__(self, world: World, pcs: PodCliqueSet) -> None:
+        self._world = world
+        self._pcs = pcs
+        self._plain = Tree(pcs, {})
+
+    def get(self, place: tuple[int, str], /) -> int | None:
+        name = self._plain.group_name(GroupPlace(*place))
+        held = self._world.groups.get(name, self._pcs.metadata.namespace or "")
+        if held is None or not is_controlled_by(held.metadata, self._pcs.metadata):
+            return None
+        return held.spec.replicas

@@ -1,7 +1,7 @@
 """The PodClique controller: looks at the pods, plans, does it, and tells what there is.
 
 Made where the process is put together; `sources.py` says when it is called. Nothing is kept between two calls but which
-statuses are held back, and hashes that were worked out before.
+statuses are held back.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from grove.operator.podclique.doing import Doing
 from grove.operator.podclique.plan import Plan, Wanted
 from grove.operator.podclique.podbuild import Blueprint
 from grove.operator.podclique.settings import PodSettings
-from grove.operator.podclique.templates import Templates
 from grove.operator.resources import POD_CLIQUES
 from grove.operator.views import PodCliqueView
 from grove.operator.world import Key, World
@@ -59,7 +58,6 @@ class PodCliqueReconciler:
         self._backends = backends
         self._settings = settings
         self._pace: Pace[Key] = Pace()
-        self._templates = Templates()
 
     async def __call__(self, key: Key) -> Outcome:
         clique = self._world.cliques.get(key.name, key.namespace)
@@ -200,7 +198,11 @@ class PodCliqueReconciler:
             and known.current_pod_clique_set_generation_hash == generation_hash
         ):
             return True
-        return bool(generation_hash) and self._templates.hash_of(pcs, clique.metadata) == template_hash
+        if not generation_hash:
+            return False
+        tree = self._world.tree(pcs)
+        place = clique_of(tree, clique.metadata)
+        return place is not None and tree.template_hashes[place.clique] == template_hash
 
     def _doing(self, clique: PodCliqueView) -> Doing:
         return Doing(
