@@ -7,6 +7,7 @@ that could not be deleted.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -47,9 +48,9 @@ class Doing(msgspec.Struct, frozen=True, kw_only=True):
     async def carry_out(self, plan: Plan, blueprint: Callable[[], Blueprint]) -> list[StepError | Retry]:
         """What went wrong. That a leader's term is over is raised."""
         problems: list[StepError | Retry] = []
-        for step in (self._let_go(plan), self._replace(plan, blueprint)):
+        for step in (partial(self._let_go, plan), partial(self._replace, plan, blueprint)):
             try:
-                await step
+                await step()
             except (StepError, Retry) as error:
                 problems.append(error)
         return problems
@@ -96,15 +97,25 @@ class Doing(msgspec.Struct, frozen=True, kw_only=True):
         if gone:
             self.say("Normal", "PodDeleteSuccessful", f"deleted {listed([one.metadata.name for one in gone])} ({why})")
 
-    async def _relabel(self, pod: PodView) -> None:
+    async def _relabel(self, pod: PodView) -> bool:
         wanted = self.clique.metadata.labels or {}
         change = {key: wanted.get(key) for key in (labels.POD_GANG, labels.BASE_POD_GANG)}
-        await self.writer.patch(PODS, pod.metadata, {"metadata": {**_same(pod), "labels": change}}, type=PodView)
+        return await self._patch(pod, {"metadata": {"labels": change}})
 
-    async def _ungate(self, pod: PodView) -> None:
+    async def _ungate(self, pod: PodView) -> bool:
         gates = [{"$patch": "delete", "name": labels.SCHEDULING_GATE}]
-        change = {"metadata": _same(pod), "spec": {"schedulingGates": gates}}
-        await self.writer.patch(PODS, pod.metadata, change, type=PodView, form="strategic")
+        return await self._patch(pod, {"spec": {"schedulingGates": gates}})
+
+    async def _patch(self, pod: PodView, change: JSON) -> bool:
+        """Whether there was anything to patch. A pod that has taken the name since is refused, by its uid."""
+        metadata = {**change.get("metadata", {}), "uid": pod.metadata.uid}
+        try:
+            await self.writer.patch(
+                PODS, pod.metadata, {**change, "metadata": metadata}, type=PodView, form="strategic"
+            )
+        except NotFound:
+            return False  # somebody deleted it, and the watch will say so
+        return True
 
     async def _each(
         self, items: Sequence[Item], write: Callable[[Item], Awaitable[object]], code: str, what: str
@@ -112,14 +123,7 @@ class Doing(msgspec.Struct, frozen=True, kw_only=True):
         """The items for which something was really written."""
         if not items:
             return []
-
-        async def unless_gone(item: Item) -> object:
-            try:
-                return await write(item)
-            except NotFound:
-                return False  # somebody deleted it, and the watch will say so
-
-        outcome = await write_in_batches(items, unless_gone)
+        outcome = await write_in_batches(items, write)
         if outcome.failed:
             item, error = _worst(outcome.failed)
             if isinstance(error, NotLeaderError | Retry):
@@ -142,8 +146,3 @@ def _worst(failed: Sequence[tuple[Item, Exception]]) -> tuple[Item, Exception]:
 
 def _name(item: NewPod | PodView) -> str:
     return item.name if isinstance(item, NewPod) else item.metadata.name
-
-
-def _same(pod: PodView) -> JSON:
-    """Refuses the write where another pod has the name by now."""
-    return {"uid": pod.metadata.uid}

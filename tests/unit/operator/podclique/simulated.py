@@ -101,13 +101,7 @@ class Server:
         version = change.get("metadata", {}).get("resourceVersion")
         if version not in (None, tree["metadata"]["resourceVersion"]):
             raise Conflict(f"{name} has changed", code=409)
-        if options.get("form") == "strategic":
-            gone = {one["name"] for one in change["spec"]["schedulingGates"]}
-            tree["spec"]["schedulingGates"] = [
-                one for one in tree["spec"]["schedulingGates"] if one["name"] not in gone
-            ]
-        else:
-            merge(tree, change)
+        merge(tree, change, is_strategic=options.get("form") == "strategic")
         return self._answer(fault, resource, tree, type)
 
     async def delete(self, resource: Resource, name: str, *, uid: str, type: Any, **_: Any) -> Any:
@@ -192,15 +186,18 @@ def decoded(tree: JSON, type: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(tree), type=type)
 
 
-def merge(tree: JSON, change: JSON) -> None:
-    """A merge patch."""
+def merge(tree: JSON, change: JSON, *, is_strategic: bool = False) -> None:
+    """A merge patch; of strategic ones as much as is sent: what goes out of a list is named."""
     for key, value in change.items():
         if value is None:
             tree.pop(key, None)
+        elif is_strategic and isinstance(value, list):
+            gone = {one["name"] for one in value if one["$patch"] == "delete"}
+            tree[key] = [one for one in tree.get(key) or () if one["name"] not in gone]
         elif isinstance(value, dict):
             if not isinstance(tree.get(key), dict):
                 tree[key] = {}
-            merge(tree[key], value)
+            merge(tree[key], value, is_strategic=is_strategic)
         else:
             tree[key] = value
 

@@ -339,6 +339,15 @@ def test_a_pod_that_somebody_deleted_meanwhile_is_no_error() -> None:
 
 def test_a_leader_whose_term_is_over_stops_at_once() -> None:
     async def scene() -> None:
+        gated = Simulated(scheduler="default-scheduler")
+        await gated.reconcile()
+        gated.server.put(POD_GANGS, msgspec.to_builtins(gang(demo_0_worker=(1, (*pod_names(gated),)))))
+        gated.change(replicas=2)
+        gated.server.writes.clear()
+        gated.server.faults.append("deposed")
+        with pytest.raises(NotLeaderError):
+            await gated.reconcile()
+        assert [verb for verb, _, _ in gated.server.writes] == ["patch"]
         found = Simulated(clique(replicas=2))
         found.server.faults.append("deposed")
         with pytest.raises(NotLeaderError):
