@@ -21,7 +21,6 @@ from grove.kube.resources import PODS
 from grove.operator import failures, pods, statuses
 from grove.operator.backends.registry import Backends
 from grove.operator.failures import StepError
-from grove.operator.owners import is_controlled_by
 from grove.operator.pace import Pace
 from grove.operator.places import clique_of
 from grove.operator.podclique import gates, plan, podbuild, rollout, status
@@ -241,13 +240,16 @@ class PodCliqueReconciler:
         metadata = clique.metadata
         if labels.POD_CLIQUE_FINALIZER not in metadata.finalizers:
             return
-        own = [pod for pod in self._world.pods_of(clique) if is_controlled_by(pod.metadata, metadata)]
-        if not all(map(pods.is_terminating, own)):
+        if not all(map(pods.is_terminating, self._world.pods_of(clique))):
             chosen = {labels.MANAGED_BY: labels.MANAGED_BY_VALUE, labels.POD_CLIQUE: metadata.name}
             await self._writer.delete_collection(PODS, metadata.namespace or "", chosen)
         finalizers = [one for one in metadata.finalizers if one != labels.POD_CLIQUE_FINALIZER]
         change = {"metadata": {"finalizers": finalizers}}
         with contextlib.suppress(NotFound):
+            if finalizers:  # others hold it for longer: worth a word
+                told = {"status": {"phase": status.TERMINATING}}
+                held = await self._writer.patch(POD_CLIQUES, metadata, told, type=PodCliqueView, subresource="status")
+                metadata = held.metadata
             await self._writer.patch(POD_CLIQUES, metadata, change, type=PodCliqueView, guarded=True)
 
     def _say(self, clique: PodCliqueView, type: EventType, reason: str, message: str) -> None:

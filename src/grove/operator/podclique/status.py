@@ -25,6 +25,7 @@ SCHEDULED: Final = "PodCliqueScheduled"
 BREACHED: Final = "MinAvailableBreached"
 UPDATING: Final = "UpdateInProgress"
 
+TERMINATING: Final = "Terminating"
 COMING_UP: Final = ("", "Pending", "Scheduling", "Starting")
 """The phases of a PodClique that never had its minimum ready since it was made, or scaled up from nothing."""
 _NEVER: Final = PodCliqueStatus()
@@ -86,7 +87,7 @@ def phase(clique: PodCliqueView, counts: Counts, done: int, *, is_updating: bool
     """Where the PodClique is in its life. That it has been up once is known by the phase that is stored."""
     wanted, least = clique.spec.replicas, needed(clique)
     if clique.metadata.deletion_timestamp is not None:
-        return "Terminating"
+        return TERMINATING
     if wanted == 0:
         return "Pending"
     if done >= wanted:

@@ -403,6 +403,18 @@ def test_a_podclique_that_goes_takes_its_pods_along_and_waits_for_nothing() -> N
     play(scene())
 
 
+def test_a_podclique_that_others_still_hold_says_that_it_goes() -> None:
+    async def scene() -> None:
+        marks = {"finalizers": [labels.POD_CLIQUE_FINALIZER, "foregroundDeletion"]}
+        found = Simulated(clique(metadata=marks | {"deletionTimestamp": "2030-01-01T12:00:00Z"}))
+        await found.reconcile()
+        assert found.tree["metadata"]["finalizers"] == ["foregroundDeletion"]
+        assert found.clique.status is not None
+        assert found.clique.status.phase == "Terminating"
+
+    play(scene())
+
+
 def test_nothing_is_made_when_the_set_is_gone_or_another_one() -> None:
     async def scene() -> None:
         found = Simulated()
