@@ -210,8 +210,10 @@ def managed(own: ControlPlane, kubectl: Kubectl, webhooks: Webhooks) -> Kubectl:
     return kubectl
 
 
-def test_a_child_cannot_be_edited_or_deleted_but_scaled(managed: Kubectl) -> None:
-    edited = managed.run("label", "pclq", "simple-0-worker", "mine=yes", check=False)
+def test_a_child_cannot_be_edited_or_deleted_but_scaled(managed: Kubectl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", "sed -i s/main:v1/main:v2/")
+    edited = managed.run("edit", "pclq", "simple-0-worker", check=False)
+    assert edited.code == 1
     assert "admission denied, creation/updation of resource: " in edited.stderr
     assert f"{managed.namespace}/simple-0-worker is not allowed" in edited.stderr
     deleted = managed.run("delete", "pclq", "simple-0-worker", check=False)
