@@ -1,4 +1,5 @@
-"""The operator: everything beneath a PodCliqueSet, and the webhooks that judge one before it is stored.
+"""The operator: a PodCliqueSet becomes PodCliques, scaling groups, PodGangs, pods, services and autoscalers.
 
-It knows nothing of nodes: a PodGang says what belongs together, and a scheduler places it.
+`process.py` puts it together. `tree.py` says what a set is made of; each kind has a folder: what is decided about it,
+and a `reconcile.py` that does it. It knows nothing of where pods run.
 """

@@ -1,0 +1,1 @@
+"""PodCliques: their pods, made, replaced and counted."""

@@ -1,0 +1,1 @@
+"""PodGangs: what a scheduler is told to place together."""

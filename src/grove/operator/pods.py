@@ -1,0 +1,110 @@
+"""How the pods of a clique fare. Pure; every controller counts with these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from grove.api import labels
+from grove.kube.objects import PodView
+
+TERMINAL: Final = ("Succeeded", "Failed")
+
+
+def is_terminating(pod: PodView) -> bool:
+    return pod.metadata.deletion_timestamp is not None
+
+
+def is_done(pod: PodView) -> bool:
+    """Whether a pod has succeeded and is to stay so: it counts as one of its clique, and is not run again."""
+    return not is_terminating(pod) and pod.status.phase == "Succeeded" and pod.spec.restart_policy != "Always"
+
+
+def is_active(pod: PodView) -> bool:
+    """Whether a pod counts as one of its clique: it is not on its way out, and not over unless it is done."""
+    return not is_terminating(pod) and (pod.status.phase not in TERMINAL or is_done(pod))
+
+
+def is_lost(pod: PodView) -> bool:
+    """Whether a pod is over and must be replaced."""
+    return not is_terminating(pod) and not is_active(pod)
+
+
+def is_scheduled(pod: PodView) -> bool:
+    return bool(pod.node_name)
+
+
+def is_gated(pod: PodView) -> bool:
+    """Whether any gate, ours or another's, holds it back from being scheduled."""
+    return bool(pod.spec.scheduling_gates)
+
+
+def has_our_gate(pod: PodView) -> bool:
+    return any(gate.name == labels.SCHEDULING_GATE for gate in pod.spec.scheduling_gates)
+
+
+def is_ready(pod: PodView) -> bool:
+    return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions)
+
+
+def has_crashed(pod: PodView) -> bool:
+    """Whether a container ended badly the last time, and the pod is not ready again."""
+    return not is_ready(pod) and any(
+        ended is not None and ended.exit_code != 0
+        for status in (*pod.status.init_container_statuses, *pod.status.container_statuses)
+        for ended in (status.last_state.terminated, status.state.terminated)
+    )
+
+
+def is_unready_though_started(pod: PodView) -> bool:
+    """Whether a container has started, and is not ready."""
+    return not is_ready(pod) and any(one.started and not one.ready for one in pod.status.container_statuses)
+
+
+def template_hash(pod: PodView) -> str:
+    """The hash of the template that a pod was made from."""
+    return (pod.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH, "")
+
+
+def index_of(pod: PodView) -> int | None:
+    """The pod's index in its clique; None where the label is missing or no number."""
+    text = (pod.metadata.labels or {}).get(labels.POD_CLIQUE_POD_INDEX, "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """The active pods of a clique, by how they fare."""
+
+    active: int = 0
+    scheduled: int = 0
+    gated: int = 0
+    ready: int = 0
+    broken: int = 0
+    """Scheduled, and crashed or started without being ready."""
+
+    @property
+    def healthy(self) -> int:
+        """Scheduled and ready, or still on their way there."""
+        return self.scheduled - self.broken
+
+
+def count(pods: Iterable[PodView]) -> Counts:
+    """Counts the active ones: what is on its way out serves nobody."""
+    active = scheduled = gated = ready = broken = 0
+    for pod in pods:
+        if not is_active(pod):
+            continue
+        active += 1
+        gated += is_gated(pod)
+        ready += is_ready(pod)
+        if is_scheduled(pod):
+            scheduled += 1
+            broken += not is_done(pod) and (has_crashed(pod) or is_unready_though_started(pod))
+    return Counts(active, scheduled, gated, ready, broken)
+
+
+def made_from(pods: Iterable[PodView], hash: str) -> int:
+    """How many active pods were made from the template with this hash."""
+    return sum(1 for pod in pods if is_active(pod) and template_hash(pod) == hash)

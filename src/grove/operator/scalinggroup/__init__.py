@@ -1,0 +1,1 @@
+"""PodCliqueScalingGroups: their PodCliques, copy by copy, and how they are updated and healed."""
