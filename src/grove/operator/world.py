@@ -70,7 +70,7 @@ class World:
         self.cliques = caches.add(
             POD_CLIQUES,
             type=PodCliqueView,
-            indexes={_SET: by_set, _GROUP: by_label(labels.SCALING_GROUP), _GANG: by_label(labels.POD_GANG)},
+            indexes={_SET: by_set, _OWNER: controller_uids, _GANG: by_label(labels.POD_GANG)},
         )
         self.groups = caches.add(SCALING_GROUPS, type=PodCliqueScalingGroup, indexes={_SET: by_set})
         self.gangs = caches.add(POD_GANGS, type=PodGang, indexes={_SET: by_set, _GROUP: by_label(labels.SCALING_GROUP)})
@@ -147,8 +147,11 @@ class World:
 
     def members_of(self, group: PodCliqueScalingGroup) -> list[PodCliqueView]:
         """The PodCliques of a scaling group."""
-        found = self.cliques.find(_GROUP, _key(group.metadata))
-        return [one for one in found if is_controlled_by(one.metadata, group.metadata)]
+        return list(self.cliques_owned_by(group.metadata))
+
+    def cliques_owned_by(self, owner: ObjectMeta) -> tuple[PodCliqueView, ...]:
+        """The PodCliques that a set or a scaling group controls, whatever labels they have lost."""
+        return self.cliques.find(_OWNER, owner.uid)
 
     def pods_of(self, clique: PodCliqueView) -> tuple[PodView, ...]:
         """The pods of a PodClique, in whatever state."""
