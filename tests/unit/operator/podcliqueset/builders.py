@@ -40,8 +40,8 @@ def at(seconds: float) -> datetime.datetime:
 
 def clique(name: str, replicas: int = 1, *, image: str = "main:v1", pod: JSON | None = None, **spec: Any) -> JSON:
     """A clique template; `pod` are further fields of its pod spec."""
-    pod_spec = {"containers": [{"name": "main", "image": image}], **(pod or {})}
-    outer = {key: spec.pop(key) for key in ("labels", "annotations", "topologyConstraint") if key in spec}
+    pod_spec: JSON = {"containers": [{"name": "main", "image": image}], **(pod or {})}
+    outer: JSON = {key: spec.pop(key) for key in ("labels", "annotations", "topologyConstraint") if key in spec}
     return {"name": name, **outer, "spec": {"replicas": replicas, "podSpec": pod_spec, **spec}}
 
 

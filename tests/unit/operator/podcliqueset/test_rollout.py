@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from grove.api.kinds.podcliqueset import PodCliqueSetSpec
@@ -22,7 +24,7 @@ def known(hash: str, progress: UpdateProgress | None = None) -> PodCliqueSetStat
     return PodCliqueSetStatus(current_generation_hash=hash, update_progress=progress)
 
 
-def old(index: int, **rest: bool) -> Replica:
+def old(index: int, **rest: Any) -> Replica:
     return Replica(index, is_new=False, is_available=True, **rest)
 
 
