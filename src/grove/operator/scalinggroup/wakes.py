@@ -26,12 +26,12 @@ from grove.runtime.source import Source
 
 def sources(world: World) -> list[Source[Key]]:
     """What the controller of scaling groups follows."""
-    pods_seen = _Pods(world)
+    members = Members(world)
     return [
         Followed(world.groups, of_group),
         Followed(world.sets, lambda change: of_set(world, change)),
-        Followed(world.cliques, pods_seen.of_clique),
-        Followed(world.pods, pods_seen.of_pod),
+        Followed(world.cliques, members.of_clique),
+        Followed(world.pods, members.of_pod),
     ]
 
 
@@ -67,7 +67,7 @@ class _Facts(msgspec.Struct, frozen=True):
     hashes: frozenset[str]
 
 
-class _Pods:
+class Members:
     """Remembers how the members fared when their groups were last woken."""
 
     def __init__(self, world: World) -> None:
