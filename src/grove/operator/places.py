@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from grove.api import labels, names
 from grove.api.kinds.meta import ObjectMeta
-from grove.operator.tree import CliquePlace, GroupPlace, Tree
+from grove.operator.tree import CliquePlace, GangPlace, GroupPlace, Tree
 
 
 def replica_index(metadata: ObjectMeta) -> int | None:
@@ -46,6 +46,22 @@ def clique_of(tree: Tree, metadata: ObjectMeta) -> CliquePlace | None:
             return None
         place = CliquePlace(replica, clique, group, copy)
     return place if tree.clique_name(place) == metadata.name else None
+
+
+def gang_of(tree: Tree, metadata: ObjectMeta) -> GangPlace | None:
+    """The place of a gang, also beyond the counts that are wished for."""
+    replica = replica_index(metadata)
+    if replica is None:
+        return None
+    place = GangPlace(replica)
+    label = (metadata.labels or {}).get(labels.SCALING_GROUP)
+    if label is not None:
+        group = next((name for name in tree.groups if tree.group_name(GroupPlace(replica, name)) == label), None)
+        copy = copy_index(metadata)
+        if group is None or copy is None:
+            return None
+        place = GangPlace(replica, group, copy)
+    return place if tree.gang_name(place) == metadata.name else None
 
 
 def _number(found: Mapping[str, str], label: str) -> int | None:

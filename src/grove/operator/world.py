@@ -70,7 +70,7 @@ class World:
             indexes={_SET: by_set, _OWNER: controller_uids, _GANG: by_label(labels.POD_GANG)},
         )
         self.groups = caches.add(SCALING_GROUPS, type=PodCliqueScalingGroup, indexes={_SET: by_set})
-        self.gangs = caches.add(POD_GANGS, type=PodGang, indexes={_SET: by_set})
+        self.gangs = caches.add(POD_GANGS, type=PodGang, indexes={_SET: by_set, _GROUP: by_label(labels.SCALING_GROUP)})
         self.topologies = caches.add(TOPOLOGY_BINDINGS, type=ClusterTopologyBinding)
         self.pods = caches.add(
             PODS,
@@ -162,6 +162,10 @@ class World:
     def pods_of(self, clique: PodCliqueView) -> tuple[PodView, ...]:
         """The pods of a PodClique, in whatever state."""
         return self.pods.find(_OWNER, clique.metadata.uid)
+
+    def group_gangs(self, group: PodCliqueScalingGroup) -> list[PodGang]:
+        """The gangs of a scaling group's copies."""
+        return list(self.gangs.find(_GROUP, _key(group.metadata)))
 
     def gang_pods(self, namespace: str, gang: str) -> tuple[PodView, ...]:
         """The pods that name a gang as theirs."""

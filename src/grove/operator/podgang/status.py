@@ -1,0 +1,130 @@
+"""The status of a PodGang. Pure.
+
+Grove says whether the gang is whole (`Initialized`). The rest is the scheduler's: phase, `Scheduled`, `Ready`. For
+schedulers that know nothing of gangs the operator works it out from the pods. Conditions of others are kept.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from grove.api.kinds.meta import Condition
+from grove.api.kinds.podgang import PodGangStatus
+from grove.operator import conditions, pods
+from grove.operator.podgang.members import Member
+
+Phase = Literal["Pending", "Starting", "Running"]
+
+INITIALIZED: Final = "Initialized"
+SCHEDULED: Final = "Scheduled"
+READY: Final = "Ready"
+
+
+class Count(msgspec.Struct, frozen=True):
+    """How the pods of one group fare."""
+
+    name: str
+    minimum: int
+    scheduled: int
+    ready: int
+    """Ready, or over and to stay so."""
+
+
+def count(members: Iterable[Member]) -> list[Count]:
+    return [
+        Count(
+            one.name,
+            one.minimum,
+            sum(1 for pod in one.pods if pods.is_scheduled(pod)),
+            sum(1 for pod in one.pods if pods.is_ready(pod) or pods.is_done(pod)),
+        )
+        for one in members
+    ]
+
+
+def is_initialized(held: PodGangStatus | None) -> bool:
+    return held is not None and conditions.is_true(held.conditions, INITIALIZED)
+
+
+def wanted(
+    held: PodGangStatus | None, whole: bool, counts: Sequence[Count] | None, now: datetime.datetime
+) -> PodGangStatus:
+    """The status as it is to be. `whole`: all pods exist, and the stored spec names them. `counts`: None where the
+    scheduler reports gangs itself."""
+    found = held or PodGangStatus(phase="Pending")
+    if not found.phase:
+        found = replace(found, phase="Pending")
+    if not is_initialized(held):
+        found = replace(found, conditions=_initialized(found.conditions, whole, now))
+    return found if counts is None else _reported(found, counts, now)
+
+
+def is_urgent(held: PodGangStatus | None, wanted: PodGangStatus) -> bool:
+    """Whether a status must not be held back: pods wait for `Initialized`, people for a gang that was ready and is not
+    any more."""
+    if held is None or _status(held, INITIALIZED) != _status(wanted, INITIALIZED):
+        return True
+    return held.last_ready is not None and any(
+        _status(held, type) != _status(wanted, type) for type in (SCHEDULED, READY)
+    )
+
+
+def gist(status: PodGangStatus) -> object:
+    """What a status says, without the times at which it came to say so."""
+    return status.phase, tuple((one.type, one.status, one.reason, one.message) for one in status.conditions)
+
+
+def _initialized(held: tuple[Condition, ...], whole: bool, now: datetime.datetime) -> tuple[Condition, ...]:
+    if whole:
+        message = "PodGang is fully initialized"
+        return conditions.put(held, INITIALIZED, "True", "PodGangPodsCreated", message, now=now)
+    message = "Not all constituent pods have been created yet"
+    return conditions.put(held, INITIALIZED, "False", "PodGangPodsCreationPending", message, now=now)
+
+
+def _reported(held: PodGangStatus, counts: Sequence[Count], now: datetime.datetime) -> PodGangStatus:
+    """The status with what a scheduler of gangs would report."""
+    short = [f"{one.name} {one.scheduled} of {one.minimum}" for one in counts if one.scheduled < one.minimum]
+    unready = [f"{one.name} {one.ready} of {one.minimum}" for one in counts if one.ready < one.minimum]
+    phase: Phase = "Pending" if short else "Starting" if unready else "Running"
+    was_scheduled = conditions.is_true(held.conditions, SCHEDULED)
+    was_ready = conditions.is_true(held.conditions, READY)
+    found = held.conditions
+    if short:
+        message = f"Not enough pods are scheduled: {_listed(short)}"
+        found = conditions.put(found, SCHEDULED, "False", "PodGangNotScheduled", message, now=now)
+    else:
+        message = "Of each pod group the minimum is scheduled"
+        found = conditions.put(found, SCHEDULED, "True", "PodGangScheduled", message, now=now)
+    if short or unready:
+        message = f"Not enough pods are ready: {_listed(unready)}" if unready else "Not enough pods are scheduled"
+        found = conditions.put(found, READY, "False", "PodGangNotReady", message, now=now)
+    else:
+        found = conditions.put(found, READY, "True", "PodGangReady", "Of each pod group the minimum is ready", now=now)
+    is_ready = not short and not unready
+    return replace(
+        held,
+        phase=phase,
+        conditions=found,
+        last_scheduled=held.last_scheduled if short or was_scheduled else conditions.timestamp(now),
+        last_ready=held.last_ready if not is_ready or was_ready else conditions.timestamp(now),
+    )
+
+
+def _status(status: PodGangStatus, type: str) -> str | None:
+    found = conditions.find(status.conditions, type)
+    return None if found is None else found.status
+
+
+_LISTED: Final = 5
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
+    return ", ".join(texts[:_LISTED]) + more
