@@ -19,6 +19,7 @@ from grove.kube.indexes import by_label
 from grove.kube.objects import PodView
 from grove.kube.resources import AUTOSCALERS, PODS, ROLE_BINDINGS, ROLES, SERVICES, Resource
 from grove.kube.store import Change
+from grove.operator import pods
 from grove.operator.owners import controller_of, controller_uids, is_controlled_by
 from grove.operator.resources import (
     POD_CLIQUE_SETS,
@@ -36,6 +37,7 @@ MANAGED: Final = f"{labels.MANAGED_BY}={labels.MANAGED_BY_VALUE}"
 _SET: Final = "set"
 _GANG: Final = "gang"
 _OWNER: Final = "owner"
+_HELD: Final = "held"
 
 
 class Key(NamedTuple):
@@ -76,7 +78,7 @@ class World:
             PODS,
             type=PodView,
             labels=MANAGED,
-            indexes={_OWNER: controller_uids, _GANG: by_label(labels.POD_GANG)},
+            indexes={_OWNER: controller_uids, _GANG: by_label(labels.POD_GANG), _HELD: _base_gang_waited_for},
         )
         self.services = caches.add(SERVICES, type=ServiceView, labels=MANAGED, indexes={_SET: by_set})
         self.autoscalers = caches.add(AUTOSCALERS, type=AutoscalerView, labels=MANAGED, indexes={_SET: by_set})
@@ -171,9 +173,18 @@ class World:
         """The pods that name a gang as theirs."""
         return self.pods.find(_GANG, (namespace, gang))
 
+    def pods_behind(self, namespace: str, base_gang: str) -> tuple[PodView, ...]:
+        """The pods of scaled gangs that our gate holds until the base gang is scheduled."""
+        return self.pods.find(_HELD, (namespace, base_gang))
+
     def gang_cliques(self, namespace: str, gang: str) -> tuple[PodCliqueView, ...]:
         """The PodCliques that name a gang as theirs."""
         return self.cliques.find(_GANG, (namespace, gang))
+
+
+def _base_gang_waited_for(metadata: ObjectMeta, pod: PodView) -> tuple[tuple[str, str], ...]:
+    base = (metadata.labels or {}).get(labels.BASE_POD_GANG)
+    return ((metadata.namespace or "", base),) if base and pods.has_our_gate(pod) else ()
 
 
 def _key(metadata: ObjectMeta) -> tuple[str, str]:

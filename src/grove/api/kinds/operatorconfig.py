@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from grove.api.fields import JSON, Field, Int32, Quantity, Struct
+from grove.api.fields import JSON, Field, Int32, Int64, Quantity, Struct
 from grove.api.kinds.processconfig import ClientConnection, Debugging, LeaderElection, LogFormat, LogLevel, Server
 
 GROVE_SCHEDULER = "grove-scheduler"
@@ -168,6 +168,41 @@ class PodDefaults(Struct, frozen=True, kw_only=True):
     port: Annotated[Int32 | None, Field("Number of that port.", minimum=1, maximum=65535)] = None
 
 
+class WaiterResources(Struct, frozen=True, kw_only=True):
+    """What a waiter asks for."""
+
+    requests: Annotated[
+        dict[str, Quantity] | None, Field("Resource requests. Where left out: cpu 100m and memory 128Mi.")
+    ] = None
+    limits: Annotated[
+        dict[str, Quantity] | None,
+        Field("Resource limits. Where left out: the requests, so that pods of the class Guaranteed stay of it."),
+    ] = None
+
+
+class Waiter(Struct, frozen=True, kw_only=True):
+    """The init container grove-initc, which waits until the cliques are ready that its own starts after."""
+
+    image: Annotated[
+        str,
+        Field(
+            "Its image. Where left out: that of the environment variable GROVE_INIT_CONTAINER_IMAGE, or else "
+            "grove-initc, with the operator's version as the tag."
+        ),
+    ] = ""
+    image_pull_policy: Annotated[Literal["Always", "IfNotPresent", "Never"], Field("When a node pulls the image.")] = (
+        "IfNotPresent"
+    )
+    position: Annotated[
+        Literal["first", "last"],
+        Field("first: it waits before the pod's own init containers run. last: they run while others get ready."),
+    ] = "last"
+    resources: Annotated[WaiterResources, Field("What it asks for.")] = WaiterResources()
+    token_expiration_seconds: Annotated[
+        Int64, Field("How long the token is valid with which it asks for pods; renewed before.", minimum=600)
+    ] = 3607
+
+
 class OperatorConfiguration(Struct, frozen=True, kw_only=True):
     """Settings of the operator. Keys that it does not know are passed over with a warning."""
 
@@ -190,3 +225,4 @@ class OperatorConfiguration(Struct, frozen=True, kw_only=True):
     scheduler: Annotated[Schedulers, Field("The schedulers that pods may be given to.")] = Schedulers()
     admission: Annotated[Admission, Field("How strictly workloads are judged.")] = Admission()
     pod_defaults: Annotated[PodDefaults, Field("What pods are given that state nothing themselves.")] = PodDefaults()
+    waiter: Annotated[Waiter, Field("The init container that waits for other cliques.")] = Waiter()

@@ -24,6 +24,8 @@ def check_operator(configuration: OperatorConfiguration) -> Problems:
     _check_election(configuration.leader_election, problems)
     _check_profiles(configuration.scheduler, problems)
     _check_pod_defaults(configuration.pod_defaults, problems)
+    check_amounts(configuration.waiter.resources.requests, Path.parse("waiter.resources.requests"), problems)
+    check_amounts(configuration.waiter.resources.limits, Path.parse("waiter.resources.limits"), problems)
     exempt = Path.parse("authorizer.exemptServiceAccountUserNames")
     for position, name in enumerate(configuration.authorizer.exempt_service_account_user_names):
         parts = name.removeprefix(_SERVICE_ACCOUNT).split(":")
