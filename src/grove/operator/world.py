@@ -35,6 +35,7 @@ MANAGED: Final = f"{labels.MANAGED_BY}={labels.MANAGED_BY_VALUE}"
 """Of kinds that are not Grove's own, only what Grove manages is held."""
 
 _SET: Final = "set"
+_GROUP: Final = "group"
 _GANG: Final = "gang"
 _OWNER: Final = "owner"
 _HELD: Final = "held"
