@@ -48,9 +48,8 @@ class Writer:
 
     async def create(self, resource: Resource, body: JSON, owner: ObjectMeta, *, type: type[T]) -> T:
         """Creates a child of the owner; the one that is there if an earlier try has made it."""
-        namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
         try:
-            return await self._writes.create(resource, body, namespace=namespace, type=type)
+            return await self._writes.create(resource, body, namespace=body["metadata"]["namespace"], type=type)
         except AlreadyExists:
             return await self._made_before(resource, body, owner, type)
 
