@@ -25,7 +25,7 @@ class Replica(msgspec.Struct, frozen=True):
     is_new: bool
     """Nothing of an older template is left in it."""
     is_available: bool
-    """Everything in it exists, and has its minimum ready."""
+    """Everything in it exists, has its minimum ready, and none of its other pods is still on the way."""
     has_scheduled: bool = True
     """Some pod is on a node."""
     has_started: bool = True
