@@ -176,12 +176,21 @@ class Tree:
 
     # What stands at a place
 
+    def common_labels(self, name: str, replica: int) -> dict[str, str]:
+        """The labels of everything that is made for a replica; kinds add their component, and more."""
+        return {
+            **labels.common(self.name),
+            labels.NAME: name,
+            labels.POD_CLIQUE_SET: self.name,
+            labels.POD_CLIQUE_SET_REPLICA_INDEX: str(replica),
+        }
+
     def clique_labels(self, place: CliquePlace) -> dict[str, str]:
         """The labels of a PodClique; its pods carry them too."""
         template = self.cliques[place.clique]
         gang = self.gang_of(place)
         found = dict(template.labels or {})
-        found |= self._common(self.clique_name(place), place.replica)
+        found |= self.common_labels(self.clique_name(place), place.replica)
         found |= {
             labels.COMPONENT: labels.COMPONENT_MEMBER_CLIQUE if place.group else labels.COMPONENT_STANDALONE_CLIQUE,
             labels.CLIQUE: names.shorten(place.clique, names.LABEL_LIMIT),
@@ -231,7 +240,7 @@ class Tree:
         return with_environment(spec, self._group_environment(place.group))
 
     def group_labels(self, place: GroupPlace) -> dict[str, str]:
-        found = self._common(self.group_name(place), place.replica)
+        found = self.common_labels(self.group_name(place), place.replica)
         return found | {labels.COMPONENT: labels.COMPONENT_SCALING_GROUP}
 
     def group_annotations(self, place: GroupPlace) -> dict[str, str]:
@@ -257,14 +266,6 @@ class Tree:
     def parents(self, place: CliquePlace) -> list[CliquePlace]:
         """The cliques that must be ready before the containers of this one start."""
         return startup.parents(self, place)
-
-    def _common(self, name: str, replica: int) -> dict[str, str]:
-        return {
-            **labels.common(self.name),
-            labels.NAME: name,
-            labels.POD_CLIQUE_SET: self.name,
-            labels.POD_CLIQUE_SET_REPLICA_INDEX: str(replica),
-        }
 
     def _group_environment(self, group: str) -> list[JSON]:
         pods = sum(self.cliques[name].spec.replicas for name in self.groups[group].clique_names)

@@ -17,7 +17,7 @@ from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.kube.cachedclient import Caches
 from grove.kube.indexes import by_label
 from grove.kube.objects import PodView
-from grove.kube.resources import AUTOSCALERS, PODS, ROLE_BINDINGS, ROLES, SERVICES
+from grove.kube.resources import AUTOSCALERS, PODS, ROLE_BINDINGS, ROLES, SERVICES, Resource
 from grove.kube.store import Change
 from grove.operator import pods
 from grove.operator.owners import controller_of, controller_uids, is_controlled_by
@@ -142,6 +142,15 @@ class World:
     def autoscalers_of(self, pcs: PodCliqueSet) -> list[AutoscalerView]:
         found = self.autoscalers.find(_SET, _key(pcs.metadata))
         return [one for one in found if is_controlled_by(one.metadata, pcs.metadata)]
+
+    def leftovers(self, pcs: PodCliqueSet) -> dict[Resource, list[ObjectMeta]]:
+        """What is there under the set's labels when it is to go, by kind; whoever owned it may have gone before."""
+        key = _key(pcs.metadata)
+        return {
+            SCALING_GROUPS: [one.metadata for one in self.groups.find(_SET, key)],
+            POD_CLIQUES: [one.metadata for one in self.cliques.find(_SET, key)],
+            POD_GANGS: [one.metadata for one in self.gangs.find(_SET, key)],
+        }
 
     # Of a scaling group, of a clique, of a gang
 

@@ -1,1 +1,1 @@
-"""PodCliqueSets: what they own, how they are updated, healed and deleted, and what their status says."""
+"""The PodCliqueSet controller: children of the set, gang termination of replicas, rollouts, the set's status."""
