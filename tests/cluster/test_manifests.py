@@ -42,8 +42,8 @@ SERVED = [case for case in cases() if kind_of(case) is not None and can_be_store
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in SERVED])
 def test_the_api_server_gives_the_verdict_of_the_schema(cluster: ControlPlane, case: Case) -> None:
-    with _stored(cluster, case) as version:
-        status, answer = _dry_run(cluster, case, version)
+    with stored(cluster, case) as version:
+        status, answer = dry_run(cluster, case, version)
     accepted = status in (http.HTTPStatus.OK, http.HTTPStatus.CREATED)
     assert accepted is (case.accepted if case.judged_by == "schema" else not case.accepted), answer
     if accepted:
@@ -51,11 +51,11 @@ def test_the_api_server_gives_the_verdict_of_the_schema(cluster: ControlPlane, c
     named = {cause.get("field", "").lstrip(".") for cause in answer.get("details", {}).get("causes", [])}
     named |= {field for pair in IN_MESSAGE.findall(answer["message"]) for field in pair if field}
     if named and case.errors:  # who can't decode what Go has a type for, or finds no such namespace, names nothing
-        assert named & {spelling for error in case.errors for spelling in _spellings(error.path)}
+        assert named & {spelling for error in case.errors for spelling in spellings(error.path)}
 
 
-def _dry_run(cluster: ControlPlane, case: Case, version: str) -> tuple[int, Any]:
-    collection = _collection(case, case.manifest)
+def dry_run(cluster: ControlPlane, case: Case, version: str) -> tuple[int, Any]:
+    collection = collection_of(case, case.manifest)
     if case.old is None:
         return cluster.request("POST", f"{collection}?{DRY_RUN}", case.manifest)
     body = {**case.manifest, "metadata": {**case.manifest["metadata"], "resourceVersion": version}}
@@ -63,12 +63,12 @@ def _dry_run(cluster: ControlPlane, case: Case, version: str) -> tuple[int, Any]
 
 
 @contextlib.contextmanager
-def _stored(cluster: ControlPlane, case: Case) -> Iterator[str]:
+def stored(cluster: ControlPlane, case: Case) -> Iterator[str]:
     """Creates what the case changes, and gives its version."""
     if case.old is None:
         yield ""
         return
-    collection = _collection(case, case.old)
+    collection = collection_of(case, case.old)
     status, answer = cluster.request("POST", collection, case.old)
     assert status == http.HTTPStatus.CREATED, answer
     try:
@@ -77,7 +77,7 @@ def _stored(cluster: ControlPlane, case: Case) -> Iterator[str]:
         cluster.request("DELETE", f"{collection}/{answer['metadata']['name']}")
 
 
-def _collection(case: Case, manifest: dict[str, Any]) -> str:
+def collection_of(case: Case, manifest: dict[str, Any]) -> str:
     kind = kind_of(case)
     assert kind is not None
     namespace = (manifest.get("metadata") or {}).get("namespace") or "default"
@@ -85,7 +85,7 @@ def _collection(case: Case, manifest: dict[str, Any]) -> str:
     return f"/apis/{kind.api_version}/{place}{kind.plural}"
 
 
-def _spellings(path: str) -> set[str]:
+def spellings(path: str) -> set[str]:
     """Our path as the API server may write it: keys of maps after a dot or not at all, and no index of a finalizer."""
     dotted = re.sub(r"\[([^\]]*[^\]\d][^\]]*)\]", r".\1", path)
     return {dotted, re.sub(r"\[[^\]]*\]$", "", path)}

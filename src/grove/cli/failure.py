@@ -25,3 +25,9 @@ class Failure(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"error: {self.message}", err=True, file=file)
         click.echo(f"help: {self.help}", err=True, file=file)
+
+
+class Refusal(Failure):
+    """The answer is no: an API server or a rule refused what was to be done."""
+
+    exit_code = REFUSED

@@ -13,7 +13,7 @@ from grove import __version__
 
 VERBS: Final = {
     "completion": "Print the completion script of a shell.",
-    "crds": "Print the CustomResourceDefinitions, of all kinds or of some.",
+    "crds": "Print the CustomResourceDefinitions, or put them into a cluster.",
     "explain": "Explain a field, or what becomes of a manifest.",
     "initc": "Wait inside a pod until its parents are ready.",
     "nodes": "Keep simulated nodes on a cluster.",

@@ -42,20 +42,20 @@ def make_context(connection: Connection, certificate: ClientCertificate | None) 
     if certificate is not None:
         try:
             # A key of its own after the certificate is found there too: OpenSSL takes both from one file.
-            with _secret_file(certificate.certificate + b"\n" + certificate.key) as path:
-                context.load_cert_chain(path, password=_no_password)
+            with secret_file(certificate.certificate + b"\n" + certificate.key) as path:
+                context.load_cert_chain(path, password=no_password)
         except (ssl.SSLError, ValueError) as error:
             raise CredentialsError(f"the client certificate and its key are not usable: {error}") from error
     return context
 
 
-def _no_password() -> str:
+def no_password() -> str:
     """Instead of asking on the terminal, which is what OpenSSL does by itself."""
     raise ValueError("the key is protected by a password")
 
 
 @contextlib.contextmanager
-def _secret_file(content: bytes) -> Iterator[str]:
+def secret_file(content: bytes) -> Iterator[str]:
     """A path to read from, for as long as the block: in memory where the system can, else a file of ours alone."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("client-certificate", os.MFD_CLOEXEC)

@@ -28,3 +28,18 @@ def test_an_unknown_kind_is_an_error(run: Run) -> None:
     result = run("crds", "nope")
     assert result.exit_code == 2
     assert "podcliquesets.grove.io" in result.stderr
+
+
+def test_words_are_kinds_unless_they_are_commands(run: Run) -> None:
+    assert run("crds", "print", "pcs").stdout == run("crds", "pcs").stdout
+    assert "apply  Put the definitions into a cluster." in run("crds", "--help").stdout
+
+
+def test_without_a_cluster_it_says_where_it_looked(run: Run) -> None:
+    result = run("crds", "apply", "--kubeconfig", "/nowhere/config")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "error: no kubeconfig: /nowhere/config is not there" in result.stderr
+
+
+def test_a_wait_needs_time(run: Run) -> None:
+    assert run("crds", "apply", "--timeout", "0").exit_code == 2

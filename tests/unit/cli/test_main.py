@@ -67,7 +67,7 @@ def test_wrong_usage_is_an_error_with_a_next_step(
     with pytest.raises(SystemExit) as stopped:
         main.main()
     assert stopped.value.code == 2
-    assert capsys.readouterr().err == "error: no such option '--nope'\nhelp: see grove crds --help\n"
+    assert capsys.readouterr().err == "error: no such option '--nope'\nhelp: see grove crds print --help\n"
 
 
 def test_an_interrupt_exits_as_shells_expect(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -329,11 +329,13 @@ def strategic(held: Any, change: Any, name: str = "") -> Any:
 
 def chooser(labels: str, fields: str) -> Callable[[JSON], bool]:
     by_labels = selectors.labels(labels)
-    assert fields in ("", "spec.nodeName!="), fields
+    name = fields.removeprefix("metadata.name=")
+    assert fields in ("", "spec.nodeName!=") or name != fields, fields
 
     def choose(obj: Mapping[str, Any]) -> bool:
-        is_bound = not fields or bool(obj["spec"].get("nodeName"))
-        return is_bound and by_labels(obj["metadata"].get("labels") or {})
+        if fields and (obj["metadata"]["name"] != name if name != fields else not obj["spec"].get("nodeName")):
+            return False
+        return by_labels(obj["metadata"].get("labels") or {})
 
     return choose
 

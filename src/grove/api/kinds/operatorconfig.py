@@ -35,6 +35,13 @@ class WebhookServer(Server, frozen=True, kw_only=True):
         Literal["auto", "manual"],
         Field("auto: the operator issues and rotates certificates. manual: they are supplied."),
     ] = "auto"
+    url: Annotated[
+        str,
+        Field(
+            "Where the API server reaches the webhooks, if not by the Service grove-operator: https://host:port.",
+            pattern=r"^(https://[^/?#\s]+)?$",
+        ),
+    ] = ""
 
 
 class HealthServer(Server, frozen=True, kw_only=True):

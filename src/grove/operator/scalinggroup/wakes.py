@@ -85,8 +85,11 @@ class Members:
         return _owner(known)
 
     def of_pod(self, change: Change[PodView]) -> Iterable[Key]:
-        known = change.new or change.old
-        owner = None if known is None else controller_of(known.metadata)
+        old, new = change
+        known = new or old
+        if known is None or (old is not None and new is not None and _state(old) == _state(new)):
+            return ()
+        owner = controller_of(known.metadata)
         clique = None if owner is None else self._world.cliques.by_uid(owner.uid)
         if clique is None:
             return ()
@@ -106,6 +109,11 @@ class Members:
             is_healthy=pods.count(active).healthy >= needed,
             hashes=frozenset(pods.template_hash(pod) for pod in active),
         )
+
+
+def _state(pod: PodView) -> object:
+    """What of a pod its clique counts."""
+    return pods.count((pod,)), pods.is_done(pod), pods.template_hash(pod), pod.metadata.owner_references
 
 
 def _owner(clique: PodCliqueView) -> tuple[Key, ...]:

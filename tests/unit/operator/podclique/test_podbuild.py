@@ -60,7 +60,12 @@ def test_a_pod_belongs_to_its_podclique_and_says_where_it_stands() -> None:
 
 
 def test_annotations_of_the_template_are_passed_on_and_others_not() -> None:
-    notes = {"mine": "yes", "grove.io/template-replicas": "2", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
+    notes = {
+        "mine": "yes",
+        "grove.io/template-replicas": "2",
+        "grove.io/template-keys": "{}",
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+    }
     held = clique(metadata={"annotations": notes})
     assert built(held)["metadata"]["annotations"] == {"mine": "yes"}
     again = NewPod(name="x", index=0, replacements=2)

@@ -1,0 +1,1 @@
+"""What is put into a cluster so that Grove can run there."""
