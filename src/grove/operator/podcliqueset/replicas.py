@@ -14,6 +14,7 @@ from grove.api import labels
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.kube.objects import PodView
 from grove.operator import pods, progress
+from grove.operator.podclique import rollout as clique_rollout
 from grove.operator.podcliqueset import rollout, termination
 from grove.operator.podcliqueset.children import is_going
 from grove.operator.podcliqueset.snapshot import Snapshot
@@ -184,16 +185,22 @@ def _is_back(view: PodCliqueView, found: Sequence[PodView]) -> bool:
     )
 
 
-def _cannot_be_placed(pod: PodView) -> bool:
+def cannot_be_placed(pod: PodView) -> bool:
+    """Whether there is no room for a pod, or somebody else holds it back from being scheduled."""
     if pods.is_gated(pod):
         return not pods.has_our_gate(pod)
     return any(one.type == "PodScheduled" and one.reason == "Unschedulable" for one in pod.status.conditions)
 
 
 def _is_new(snapshot: Snapshot, view: PodCliqueView, hash: str) -> bool:
-    """Whether a PodClique stays, follows the template with this hash, and so do its pods."""
-    return (
-        not is_going(view.metadata)
-        and (view.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH) == hash
-        and all(pods.template_hash(pod) == hash for pod in snapshot.pods_of(view) if pods.is_active(pod))
+    """Whether a PodClique stays, follows the template with this hash, and so do its pods, except for those it keeps."""
+    if is_going(view.metadata) or (view.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH) != hash:
+        return False
+    held = None if view.status is None else view.status.update_progress
+    # What OnDelete has left old is not replaced before the PodClique's own template changes.
+    spared = clique_rollout.spared_until(held, hash, "")
+    return all(
+        pods.template_hash(pod) == hash or (spared is not None and (pod.metadata.creation_timestamp or "") <= spared)
+        for pod in snapshot.pods_of(view)
+        if pods.is_active(pod)
     )

@@ -67,6 +67,21 @@ def test_a_replica_is_not_done_while_a_pod_of_an_older_template_is_left() -> Non
     assert found.waits_for == "waits for PodClique demo-0-a"
 
 
+def test_an_old_pod_that_an_update_on_delete_has_kept_holds_nobody_up() -> None:
+    stage = demo().whole()
+    held = stage.cliques["demo-0-a"]
+    kept = pod(held, 2, "older", creationTimestamp="2026-11-19T12:00:00Z")
+    stage.pods["demo-0-a"].append(kept)
+    progress = {
+        "updateStartedAt": "2026-11-19T12:00:05Z",
+        "updateEndedAt": "2026-11-19T12:00:05Z",
+        "podCliqueSetGenerationHash": "h",
+        "podTemplateHash": held["metadata"]["labels"][labels.POD_TEMPLATE_HASH],
+    }
+    stage.tell("demo-0-a", ready=2, updateProgress=progress)
+    assert standing(stage).is_done
+
+
 def test_an_old_pod_on_its_way_out_holds_nobody_up() -> None:
     stage = demo().whole()
     held = stage.cliques["demo-0-a"]
