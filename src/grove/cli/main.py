@@ -16,7 +16,9 @@ VERBS: Final = {
     "crds": "Print the CustomResourceDefinitions, or put them into a cluster.",
     "explain": "Explain a field, or what becomes of a manifest.",
     "initc": "Wait inside a pod until its parents are ready.",
+    "manifests": "Print what a cluster needs so that Grove can run there.",
     "nodes": "Keep simulated nodes on a cluster.",
+    "operator": "Run the operator: PodCliqueSets become pods.",
     "validate": "Check manifests without a cluster.",
 }
 """Every verb with its line in the help; the module `grove.cli.<verb>` holds its `command`."""

@@ -10,11 +10,9 @@ import msgspec
 
 from grove.api import admission, policy
 from grove.api.admission import Verdict
-from grove.api.errors import Problems
-from grove.api.kinds import catalog
 from grove.api.kinds.operatorconfig import OperatorConfiguration
 from grove.api.policy import Policy
-from grove.cli import documents, report
+from grove.cli import configuration, documents, report
 from grove.cli.documents import Document
 from grove.cli.failure import OK, REFUSED, Failure
 from grove.cli.output import wants_color
@@ -85,22 +83,8 @@ def _read(sources: Iterable[str]) -> list[Document]:
 
 def _policy(config: str | None, mode: str | None, read: Sequence[Document]) -> Policy:
     topologies = admission.topologies_in([one.tree for one in read]) or None
-    rules = policy.of_configuration(_configuration(config) if config else OperatorConfiguration(), topologies)
+    rules = policy.of_configuration(configuration.read(config) if config else OperatorConfiguration(), topologies)
     return msgspec.structs.replace(rules, mode=mode) if mode else rules
-
-
-def _configuration(config: str) -> OperatorConfiguration:
-    found = _read([config])
-    for one in found:
-        if one.problems or admission.kind_of(one.tree) is not catalog.OPERATOR_CONFIGURATION:
-            continue
-        problems = Problems()
-        configuration = admission.operator_configuration(one.tree, problems)
-        if configuration is None or problems.errors:
-            first = problems.errors[0]
-            raise Failure(f"{config}: {first}", first.remedy)
-        return configuration
-    raise Failure(f"{config} holds no OperatorConfiguration", "pass the file that the operator is started with")
 
 
 def _verdict(document: Document, rules: Policy, stored: Sequence[Document]) -> Verdict:

@@ -5,6 +5,7 @@ What is written is in the caches before the caller goes on.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, TypeVar
 
 from grove.api.fields import JSON
@@ -39,9 +40,11 @@ class ForeignObjectError(Exception):
 
 
 class Writer:
-    """Writes for one leader's term."""
+    """Writes for one leader's term, and for one controller if its conflicts are to be told from others'."""
 
     def __init__(self, client: Client, caches: Caches) -> None:
+        self.conflicts: Counter[str] = Counter()
+        """Statuses that somebody else had changed meanwhile, by kind."""
         self._client = client
         self._writes = CachedClient(client, caches)
         self._caches = caches
@@ -85,15 +88,20 @@ class Writer:
         """Patches an object. `guarded`: only if it is still in the version that is held; a Conflict otherwise."""
         if guarded:
             change = {**change, "metadata": {**change.get("metadata", {}), "resourceVersion": held.resource_version}}
-        return await self._writes.patch(
-            resource,
-            held.name,
-            change,
-            namespace=held.namespace or "",
-            type=type,
-            form=form,
-            subresource=subresource,
-        )
+        try:
+            return await self._writes.patch(
+                resource,
+                held.name,
+                change,
+                namespace=held.namespace or "",
+                type=type,
+                form=form,
+                subresource=subresource,
+            )
+        except Conflict:
+            if subresource == "status":
+                self.conflicts[resource.kind] += 1
+            raise
 
     async def delete(self, resource: Resource, held: ObjectMeta) -> bool:
         """Deletes this very object; whether there was anything to delete. One of its name that came later stays."""

@@ -14,7 +14,8 @@ the fence refuses stops the work; the controller then waits to be cancelled.
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -52,6 +53,7 @@ class ControllerStatistics(Generic[Key]):
     failed: int  # that raised, and are tried again
     terminal: int  # that raised, and are not
     cancelled: int  # that were cut short when the controller ended, or the term of a leader
+    errors: Mapping[str, int]  # what was raised, by the name of its type
     durations: DurationStatistics
 
 
@@ -84,6 +86,7 @@ class Controller(Generic[Key]):
         self._synced = False
         self._started = asyncio.Event()
         self._done = self._requeued = self._failed = self._terminal = self._cancelled = 0
+        self._errors: Counter[str] = Counter()
 
     async def run(self) -> None:
         """Works until it is cancelled. Then it takes up nothing new and lets what runs end, within `stop_timeout`.
@@ -122,6 +125,7 @@ class Controller(Generic[Key]):
             failed=self._failed,
             terminal=self._terminal,
             cancelled=self._cancelled,
+            errors=dict(self._errors),
             durations=self._durations.statistics(),
         )
 
@@ -166,6 +170,7 @@ class Controller(Generic[Key]):
             self._succeed(key, await self._bounded(key))
         except Terminal as error:
             self._terminal += 1
+            self._errors[type(error).__name__] += 1
             self._queue.forget(key)
             log.error("reconcile gave up", extra={**self._fields(key), "error": str(error)}, exc_info=error.__cause__)
         except NotLeaderError as error:
@@ -203,6 +208,7 @@ class Controller(Generic[Key]):
 
     def _fail(self, key: Key, error: BaseException) -> None:
         self._failed += 1
+        self._errors[type(error).__name__] += 1
         delay = self._queue.retry(key, at_least=error.after if isinstance(error, Retry) else 0.0)
         fields = {**self._fields(key), "failures": self._queue.failures(key), "retry_seconds": round(delay, 3)}
         log.error("reconcile failed", extra=fields, exc_info=error)

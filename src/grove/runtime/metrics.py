@@ -3,7 +3,8 @@
     metrics = Metrics(clients={"operator": client}, caches=caches.statistics, elections=[election])
     text = metrics.text()
 
-Nothing counts twice and nothing is registered anywhere: the registry belongs to the object that `main` made.
+The names begin with `grove_`, or with what a program says. Nothing counts twice and nothing is registered anywhere: the
+registry belongs to the object that `main` made.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from grove.kube.statistics import ClientStatistics
 from grove.runtime.controller import ControllerStatistics
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+PREFIX: Final = "grove_"
 _NONE: Final[Mapping[str, Any]] = {}
 
 
@@ -61,11 +63,14 @@ class Metrics(Collector):
         elections: Sequence[HasElectionStatistics] = (),
         recorders: Sequence[HasRecorderStatistics] = (),
         more: Sequence[Callable[[], Iterable[Metric]]] = (),
+        prefix: str = PREFIX,
     ) -> None:
         """What is a function is asked each time: controllers, for one, are made when a term begins.
 
-        `clients` are by a name of your own; `caches` is `Caches.statistics`; `more` is for other rooms.
+        `clients` are by a name of your own; `caches` is `Caches.statistics`; `more` is for other rooms, which name
+        their metrics in full.
         """
+        self._prefix = prefix
         self._clients = clients
         self._caches = caches
         self._controllers = controllers
@@ -82,13 +87,26 @@ class Metrics(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
+        for family in self._common():
+            yield renamed(family, self._prefix)
+        for families in self._more:
+            yield from families()
+
+    def _common(self) -> Iterator[Metric]:
         yield from of_clients({name: one.statistics() for name, one in self._clients.items()})
         yield from of_caches(self._caches())
         yield from of_controllers({one.name: one.statistics() for one in self._controllers()})
         yield from of_elections({one.name: one.statistics() for one in self._elections})
         yield from of_recorders({one.name: one.statistics() for one in self._recorders})
-        for families in self._more:
-            yield from families()
+
+
+def renamed(family: Metric, prefix: str) -> Metric:
+    """The family with another prefix in its name."""
+    if prefix == PREFIX:
+        return family
+    found = Metric(prefix + family.name.removeprefix(PREFIX), family.documentation, family.type)
+    found.samples = [one._replace(name=prefix + one.name.removeprefix(PREFIX)) for one in family.samples]
+    return found
 
 
 def of_clients(statistics: Mapping[str, ClientStatistics]) -> Iterator[Metric]:
@@ -175,6 +193,7 @@ def of_controllers(statistics: dict[str, ControllerStatistics[Hashable]]) -> Ite
         lambda q: max(q.working.values(), default=0.0),
     )
     yield results(statistics)
+    yield errors(statistics)
     yield durations(statistics)
 
 
@@ -183,6 +202,15 @@ def results(statistics: dict[str, ControllerStatistics[Hashable]]) -> Metric:
     for name, one in statistics.items():
         for result in ("done", "requeued", "failed", "terminal", "cancelled"):
             family.add_metric([name, result], getattr(one, result))
+    return family
+
+
+def errors(statistics: dict[str, ControllerStatistics[Hashable]]) -> Metric:
+    help = "Reconciles that raised, by the type of what they raised."
+    family = CounterMetricFamily("grove_reconcile_errors", help, labels=["controller", "error_type"])
+    for name, one in statistics.items():
+        for error, count in one.errors.items():
+            family.add_metric([name, error], count)
     return family
 
 

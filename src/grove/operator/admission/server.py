@@ -20,6 +20,7 @@ from grove.operator.admission import exchange, tls
 from grove.operator.admission.exchange import Request, Unreadable
 from grove.operator.admission.judges import Judge
 from grove.operator.admission.served import Served
+from grove.runtime.endpoints import listen
 
 log = logging.getLogger(__name__)
 
@@ -76,8 +77,7 @@ class WebhookServer:
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=ENDING)
         await runner.setup()
         try:
-            site = web.TCPSite(runner, self._host or None, self.port, ssl_context=tls.following(self._served))
-            await site.start()
+            await listen(self.name, runner, self._host, self.port, tls.following(self._served))
             self.port = runner.addresses[0][1]
             self.started.set()
             await asyncio.Event().wait()

@@ -1,0 +1,102 @@
+"""One operator, with exactly the rights that it says it needs, and one fleet of simulated nodes for all tests here.
+
+kube-scheduler binds the pods: the operator's default profile is `default-scheduler`. The API server writes down what
+the operator asks of it; `test_permissions.py` reads that.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grove.install import rbac
+from grove.testing.binaries import BinaryError
+from grove.testing.controlplane import ControlPlane
+from tests.cluster.conftest import LOGS
+from tests.cluster.nodes.fleet import Fleet
+from tests.cluster.operator.audit import ACCOUNT, NAMESPACE, Audit
+from tests.cluster.operator.operator import Operator
+from tests.cluster.operator.workloads import Workloads
+
+FLAGS = ("--node-monitor-period=1s", "--node-monitor-grace-period=6s")
+NODES = ("--count", "40", "--topology", "zones=2,blocks=2,racks=5", "--gpus", "8", "--gpu-model", "h100")
+TAINT = ("--taint", "fake-node=true:NoSchedule")
+
+StartOperator = Callable[..., Operator]
+
+
+@pytest.fixture(scope="session")
+def cluster(request: pytest.FixtureRequest, _interrupted_by_sigterm: None) -> Iterator[ControlPlane]:
+    """Instead of the cluster of the other tests: nodes are watched, and what the operator asks is written down."""
+    logs = request.config.rootpath / "build" / "cluster-logs" / f"operator-{os.getpid()}"
+    request.config.stash[LOGS].append(logs)
+    audit = Audit(logs)
+    try:
+        running = ControlPlane.start(
+            scheduler=True,
+            disabled_admission=(),
+            disabled_controllers=(),
+            controller_manager_flags=FLAGS,
+            # Who names an owner that blocks deletion must be allowed to update the owner's finalizers.
+            apiserver_flags=(*audit.flags(), "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"),
+            logs=logs,
+        )
+    except BinaryError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    with running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def audit(cluster: ControlPlane) -> Audit:
+    """What the operator has asked of the API server so far."""
+    return Audit(cluster.logs)
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(cluster: ControlPlane, grove_crds: None) -> Path:
+    """The way to the cluster as the operator's service account, with the rights that are rendered for it."""
+    cluster.create_namespace(NAMESPACE)
+    manifests = {"apiVersion": "v1", "kind": "List", "items": rbac.manifests(NAMESPACE, ACCOUNT)}
+    cluster.kubectl().run("apply", "-f", "-", stdin=json.dumps(manifests))
+    return cluster.kubeconfig_for(NAMESPACE, ACCOUNT)
+
+
+@pytest.fixture(scope="session")
+def fleet(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """40 nodes of 8 GPUs in 20 racks, as the tutorial has them."""
+    fleet = Fleet(cluster, tmp_path_factory.mktemp("fleet"), "fake-node", *NODES, *TAINT)
+    yield fleet.started()
+    fleet.kill()
+
+
+@pytest.fixture(scope="session")
+def operator(cluster: ControlPlane, kubeconfig: Path, request: pytest.FixtureRequest) -> Iterator[Operator]:
+    """The operator of the session. Who kills it starts it again."""
+    running = Operator(kubeconfig, cluster.logs)
+    yield running.started()
+    running.kill()
+
+
+@pytest.fixture
+def start_operator(kubeconfig: Path, tmp_path: Path) -> Iterator[StartOperator]:
+    """Makes operators of the test's own, without webhooks; they end with it."""
+    made: list[Operator] = []
+
+    def make(**options: object) -> Operator:
+        made.append(Operator(kubeconfig, tmp_path, **({"webhooks": "none"} | options)))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.kill()
+
+
+@pytest.fixture
+def workloads(cluster: ControlPlane, operator: Operator, fleet: Fleet, namespace: str) -> Iterator[Workloads]:
+    """Workloads in the test's namespace; when the test is done, nothing may be out of order."""
+    found = Workloads(cluster, namespace)
+    yield found
+    found.check()
