@@ -25,7 +25,7 @@ class Replica(msgspec.Struct, frozen=True):
     is_new: bool
     """Nothing of an older template is left in it."""
     is_available: bool
-    """Everything in it exists, and has its minimum ready."""
+    """Everything in it exists, has its minimum ready, and none of its other pods is still on the way."""
     has_scheduled: bool = True
     """Some pod is on a node."""
     has_started: bool = True
@@ -77,25 +77,17 @@ def progressed(
 ) -> UpdateProgress | None:
     """The progress for the status. `replicas` are all that the set is to have; they are asked only in an update.
 
-    What OnDelete has left old is updated, one replica after the other, once the strategy is another one.
+    What OnDelete has left old stays so when the strategy becomes another one, until the template changes.
     """
     held = None if status is None else status.update_progress
     known = None if status is None else status.current_generation_hash
     if known is not None and known != generation_hash:
         held = _begun(spec, held, now)
-    if held is None:
-        return None
-    if is_on_delete(spec):
-        return held if held.update_ended_at else replace(held, update_ended_at=timestamp(now), currently_updating=())
-    if held.update_ended_at is not None and held.update_ended_at != held.update_started_at:
+    if held is None or held.update_ended_at is not None:
         return held
-    found = {one.index: one for one in replicas}
-    if held.update_ended_at is not None:
-        # It ended as it began: nothing was replaced, perhaps because of OnDelete, which holds no longer.
-        if all(one.is_new for one in found.values()):
-            return held
-        held = _begun(spec, held, now)
-    return _advanced(held, found, now)
+    if is_on_delete(spec):
+        return replace(held, update_ended_at=timestamp(now), currently_updating=())
+    return _advanced(held, {one.index: one for one in replicas}, now)
 
 
 def _begun(spec: PodCliqueSetSpec, held: UpdateProgress | None, now: datetime.datetime) -> UpdateProgress:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from grove.api import labels
+from grove.kube.objects import Condition, PodStatus, PodView, SchedulingGate
+from grove.operator import pods
 from grove.operator.podcliqueset import replicas, rollout
 from grove.operator.podcliqueset.termination import Decision
 from tests.unit.operator.podcliqueset.builders import Stage, clique, condition, group, pcs, pod
@@ -63,6 +67,21 @@ def test_a_replica_is_not_done_while_a_pod_of_an_older_template_is_left() -> Non
     assert found.waits_for == "waits for PodClique demo-0-a"
 
 
+def test_an_old_pod_that_an_update_on_delete_has_kept_holds_nobody_up() -> None:
+    stage = demo().whole()
+    held = stage.cliques["demo-0-a"]
+    kept = pod(held, 2, "older", creationTimestamp="2026-11-19T12:00:00Z")
+    stage.pods["demo-0-a"].append(kept)
+    progress = {
+        "updateStartedAt": "2026-11-19T12:00:05Z",
+        "updateEndedAt": "2026-11-19T12:00:05Z",
+        "podCliqueSetGenerationHash": "h",
+        "podTemplateHash": held["metadata"]["labels"][labels.POD_TEMPLATE_HASH],
+    }
+    stage.tell("demo-0-a", ready=2, updateProgress=progress)
+    assert standing(stage).is_done
+
+
 def test_an_old_pod_on_its_way_out_holds_nobody_up() -> None:
     stage = demo().whole()
     held = stage.cliques["demo-0-a"]
@@ -91,12 +110,47 @@ def test_a_scaling_group_is_not_done_while_a_copy_is_missing() -> None:
     assert (found.is_new, found.is_available) == (False, True)
 
 
+def without_room(found: PodView) -> PodView:
+    lacking = Condition(type="PodScheduled", status="False", reason="Unschedulable")
+    return replace(found, node_name="", status=replace(found.status, conditions=(lacking,)))
+
+
+def test_a_replica_is_not_done_while_a_pod_is_on_its_way_though_the_minimum_serves() -> None:
+    stage = demo().whole()
+    first, second = stage.pods["demo-0-a"]
+    stage.pods["demo-0-a"] = [first]
+    assert not standing(stage).is_done
+    held = stage.cliques["demo-0-a"]
+    stage.pods["demo-0-a"] = [first, pod(held, 1, pods.template_hash(first), ready=False)]
+    assert not standing(stage).is_done
+    stage.pods["demo-0-a"] = [first, second]
+    assert standing(stage).is_done
+
+
+def test_pods_for_which_there_is_no_room_hold_nobody_up() -> None:
+    stage = demo().whole()
+    first, second = stage.pods["demo-0-a"]
+    stage.pods["demo-0-a"] = [first, without_room(second)]
+    assert standing(stage).is_done
+    stage.pods["demo-0-a"] = [without_room(first), without_room(second)]
+    assert not standing(stage).is_done
+
+
+@pytest.mark.parametrize(("gate", "done"), [("example.com/quota", True), (labels.SCHEDULING_GATE, False)])
+def test_pods_that_somebody_else_holds_back_hold_nobody_up(gate: str, done: bool) -> None:
+    stage = demo().whole()
+    first, second = stage.pods["demo-0-a"]
+    spec = replace(second.spec, scheduling_gates=(SchedulingGate(name=gate),))
+    stage.pods["demo-0-a"] = [first, replace(second, spec=spec, node_name="", status=PodStatus(phase="Pending"))]
+    assert standing(stage).is_done is done
+
+
 def test_a_scaling_group_needs_its_minimum_of_copies() -> None:
     stage = demo().whole()
-    stage.fill("demo-0-g-1-b", ready=False)
-    assert standing(stage).is_done
-    stage.fill("demo-0-g-2-b", ready=False)
-    assert not standing(stage).is_done
+    for copy, done in ((2, True), (1, False)):
+        name = f"demo-0-g-{copy}-b"
+        stage.pods[name] = [without_room(one) for one in stage.pods[name]]
+        assert standing(stage).is_done is done
 
 
 def test_nothing_that_was_never_on_a_node_has_started() -> None:
