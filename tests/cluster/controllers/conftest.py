@@ -1,1 +1,1 @@
-"""Controllers alone, in the test's own process, against the cluster that all other tests share: no operator runs there."""
+"""Controllers alone, in the process of the test, against the cluster that all other tests share: without operator."""
