@@ -44,9 +44,6 @@ class Recount:
         """What differs in the first kind in which something does: enough to know that it has not settled."""
         return next((found for found in self._by_kind() if found), [])
 
-    def all(self) -> list[str]:
-        return [one for found in self._by_kind() for one in found]
-
     def _by_kind(self) -> Iterator[list[str]]:
         yield list(self._sets_have_looked())
         for kind in ORDER[1:]:
