@@ -42,6 +42,7 @@ from grove.kube.resources import (
 )
 from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES, POD_GANGS, SCALING_GROUPS
 from grove.testing.controlplane import ControlPlane
+from tests.bench import audit
 from tests.bench.binder import Binder
 from tests.bench.clients.serving import in_flight
 from tests.bench.figures import Figure, report
@@ -95,6 +96,7 @@ def main() -> int:
     parser.add_argument("--restart-pods", type=int, default=0, help="with which the operator idles and is restarted")
     parser.add_argument("--schedulers", nargs="+", default=["binder", "kube"], choices=["binder", "kube"])
     parser.add_argument("--max-unavailable", type=int, default=5, help="copies that an update may take at once")
+    parser.add_argument("--audit", action="store_true", help="tell of all writes what they were: slows the server down")
     parser.add_argument("--profile", action="store_true", help=f"write {PROFILE}")
     options = parser.parse_args()
     found: list[Figure] = []
@@ -109,7 +111,8 @@ async def measure(scheduler: Scheduler, options: Any) -> list[Figure]:
     shapes = [Shape("whole", replicas, copies, copies), Shape("scaled", replicas, copies, 1)]
     found: list[Figure] = []
     nodes = max(options.pods, options.restart_pods) // PODS_A_NODE + 1
-    with ControlPlane.start(scheduler=scheduler == "kube") as cluster:
+    flags = audit.flags() if options.audit else ()
+    with ControlPlane.start(scheduler=scheduler == "kube", apiserver_flags=flags) as cluster:
         for crd in all_crds():
             cluster.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
         cluster.create_namespace(NAMESPACE)
@@ -118,6 +121,8 @@ async def measure(scheduler: Scheduler, options: Any) -> list[Figure]:
             async with Bench(cluster, fleet, scheduler, options).prepared(nodes) as bench:
                 for shape in shapes:
                     found += figures(await bench.come_and_go(shape))
+                    if options.audit:
+                        audit.tell(f"{shape.name}, {scheduler}", shape.pods)
                 if options.restart_pods and scheduler == "binder":
                     found += await bench.idle_and_restart(options.restart_pods)
     return found
@@ -170,6 +175,8 @@ class Bench:
             run.usage["ready"] = await self._operator.usage() - before
             run.binds = self._writes_of_binder() - binds
             run.memory = self._operator.memory()
+            if self._options.audit:
+                audit.tell(f"{shape.name}, {self._scheduler}, until ready", shape.pods)
             started, before = time.perf_counter(), await self._operator.usage()
             await self._update(shape)
             await phase("updated", self._until(lambda: self._updated(shape)))

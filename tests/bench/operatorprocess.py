@@ -60,7 +60,7 @@ class OperatorProcess:
         CONFIGURATION.write_text(json.dumps(configuration))
         profiler = ["-m", "cProfile", "-o", str(PROFILE)] if profile else []
         self._command = [sys.executable, *profiler, str(GROVE), "operator", "--config", str(CONFIGURATION)]
-        self._command += ["--kubeconfig", str(kubeconfig), "--webhooks", "none"]
+        self._command += ["--kubeconfig", str(kubeconfig), "--webhooks", "127.0.0.1"]
         self.log = LOG
 
     def start(self) -> None:

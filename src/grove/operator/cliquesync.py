@@ -186,7 +186,8 @@ class _Shape:
             "autoScalingConfig": _tree(held.spec.auto_scaling_config),
             "rollingUpdate": _tree(held.spec.rolling_update),
         }
-        before = {key: value for key, value in before.items() if value not in (None, [], "")}
+        # What says nothing is left out by the one and empty with the other.
+        before, wanted = _without_empty(before), _without_empty(wanted)
         for key, value in wanted.items():
             if key in before and _same(before[key], value):
                 before[key] = value
@@ -229,6 +230,10 @@ def _template_keys_of(held: PodCliqueView) -> dict[str, list[str]]:
 
 def _tree(value: Struct | None) -> JSON | None:
     return None if value is None else codec.encode(value)
+
+
+def _without_empty(spec: JSON) -> JSON:
+    return {key: value for key, value in spec.items() if value not in (None, [], "")}
 
 
 def _same(held: object, wanted: object) -> bool:

@@ -100,9 +100,8 @@ def test_an_autoscaler_is_made_and_scales_by_the_scale_subresource(workloads: Wo
         "name": "auto-0-worker",
     }
     assert (hpa["spec"]["minReplicas"], hpa["spec"]["maxReplicas"]) == (2, 5)
-    selector = workloads.get(CLIQUES, "auto-0-worker/scale")
-    assert selector is not None
-    chosen = workloads.kubectl.run("get", "pods", "-l", selector["status"]["selector"], "-o", "name").stdout.split()
+    scale = workloads.when(CLIQUES, "auto-0-worker/scale", lambda one: one["status"].get("selector"))
+    chosen = workloads.kubectl.run("get", "pods", "-l", scale["status"]["selector"], "-o", "name").stdout.split()
     assert len(chosen) == 2
 
 

@@ -73,6 +73,12 @@ def test_nothing_is_planned_for_what_is_as_it_should_be() -> None:
     assert not plan(pcs, made(pcs), follow=True)
 
 
+def test_a_set_without_defaults_has_podcliques_that_are_as_they_should_be() -> None:
+    """Where no webhook filled in the role."""
+    pcs = a_set(roleName="")
+    assert not plan(pcs, made(pcs))
+
+
 def test_what_is_not_wanted_is_deleted() -> None:
     pcs = a_set()
     (gone,) = plan(pcs, made(pcs), places=()).deletes
