@@ -257,11 +257,11 @@ async def _aborting(answer: aiohttp.ClientResponse) -> AsyncIterator[None]:
 
 
 async def _pass_some(answer: aiohttp.ClientResponse, to: web.StreamResponse, wanted: int) -> None:
-    """The beginning of a body, never the end of it."""
-    passed = b""
-    while len(passed) < wanted and (chunk := await answer.content.read(wanted - len(passed))):
-        passed += chunk
-    await to.write(passed[:wanted])
+    """The beginning of a body as it comes, never the end of it."""
+    passed = 0
+    while passed < wanted and (chunk := await answer.content.read(wanted - passed)):
+        passed += len(chunk)
+        await to.write(chunk)
 
 
 async def _pass_rest(answer: aiohttp.ClientResponse, to: web.StreamResponse) -> None:

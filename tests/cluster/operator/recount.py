@@ -326,13 +326,19 @@ def _common(wish: Wish, name: str, replica: int) -> dict[str, str]:
     }
 
 
+NODE = "topology.kubernetes.io/"
+"""The API server copies these labels from nodes to pods that are bound to them."""
 CHANGING = ("grove.io/pod-template-hash", "grove.io/podclique-pod-index")
 
 
 def _labels(
     who: str, obj: JSON, expected: Mapping[str, str], *, exactly: bool = True, but: tuple[str, ...] = CHANGING
 ) -> Iterator[str]:
-    found = {key: text for key, text in obj["metadata"].get("labels", {}).items() if key not in but}
+    found = {
+        key: text
+        for key, text in obj["metadata"].get("labels", {}).items()
+        if key not in but and not key.startswith(NODE)
+    }
     for key in sorted(expected.keys() | found.keys() if exactly else expected.keys()):
         if found.get(key) != expected.get(key):
             yield f"{who} has the label {key}={found.get(key)}, not {expected.get(key)}"

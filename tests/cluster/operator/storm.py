@@ -39,6 +39,8 @@ LATE: Sequence[Fault] = (Slow(0.5),)
 CUT: Sequence[Fault] = (ResetBefore(), ResetMidResponse(700), ResetMidResponse(20_000), Respond(500), Respond(429))
 """What befalls watches: cut in the middle of an event, early or late, or not begun."""
 
+FAULTS: Sequence[Fault] = (*LOST, *REFUSED, *LATE, *(one for one in CUT if one not in (*LOST, *REFUSED)))
+
 SHARE = 0.06
 """Of the requests that fail."""
 CUT_SHARE = 0.3
@@ -120,7 +122,7 @@ class Storm:
 
     async def _blow(self) -> None:
         async with self._proxy:
-            for fault in dict.fromkeys([*LOST, *REFUSED, *LATE, *CUT]):
+            for fault in FAULTS:
                 self._proxy.inject(fault, when=functools.partial(self._hits, fault), times=None)
             self._ready.set()
             await self._stop.wait()
