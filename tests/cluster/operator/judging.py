@@ -118,9 +118,8 @@ class History:
     def made(self) -> list[Pod]:
         """The pods that were not there before, each once."""
         before = {seen.pod.uid for seen in self._written[: self._since]}
-        return list(
-            {seen.pod.uid: seen.pod for seen in self._written[self._since :] if seen.pod.uid not in before}.values()
-        )
+        found = {seen.pod.uid: seen.pod for seen in self._written[self._since :]}
+        return [pod for uid, pod in found.items() if uid not in before]
 
     def _instants(self) -> Iterator[tuple[Now, Pod]]:
         now = Now()

@@ -1,15 +1,15 @@
 """An observer that writes down every state in which the pods of a namespace ever were, in the server's order.
 
 It follows with Grove's client, in a thread of its own. One watch tells the changes in the order in which they were
-stored, so what it writes down can be judged afterwards, instant by instant (`judging.py`). It never begins a watch where
-it cannot go on from the last change that it saw: a gap is an error.
+stored, so what it writes down can be judged afterwards, instant by instant (`judging.py`). A watch that breaks goes on
+from the last change that was seen; where that is not possible, it is an error.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
@@ -33,13 +33,13 @@ class Observer:
         self._namespace = namespace
         self._history: list[Seen] = []
         self._versions: dict[str, str] = {}
-        self._error: BaseException | None = None
+        self._executor = ThreadPoolExecutor(1, "observer")
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name=f"observer of {namespace}")
-        self._task: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+        self._following: Future[None] = Future()
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._following = self._executor.submit(self._run)
         self.caught_up()
         return self
 
@@ -47,17 +47,17 @@ class Observer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         with contextlib.suppress(RuntimeError):  # it has ended by itself, with an error that is raised below
-            self._loop.call_soon_threadsafe(self._end)
-        self._thread.join()
-        if kind is None and self._error is not None:
-            raise self._error
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._executor.shutdown()
+        if kind is None:
+            self._following.result()
 
     def caught_up(self) -> int:
         """Waits until all is written down that has happened, and gives the number of states written so far."""
 
         def missing() -> dict[str, tuple[str | None, str | None]]:
-            if self._error is not None:
-                raise AssertionError("the observer has ended") from self._error
+            if self._following.done():
+                self._following.result()
             path = f"/api/v1/namespaces/{self._namespace}/pods"
             listed = self._cluster.request("GET", path)[1]["items"]
             live = {pod["metadata"]["uid"]: pod["metadata"]["resourceVersion"] for pod in listed}
@@ -77,19 +77,19 @@ class Observer:
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            try:
-                runner.run(self._follow())
-            except asyncio.CancelledError:
-                pass
-            except BaseException as error:
-                self._error = error
+            runner.run(self._until_told())
 
-    def _end(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+    async def _until_told(self) -> None:
+        follow = asyncio.create_task(self._follow())
+        stop = asyncio.create_task(self._stop.wait())
+        done, _ = await asyncio.wait((follow, stop), return_when=asyncio.FIRST_COMPLETED)
+        for task in (follow, stop):
+            task.cancel()
+        await asyncio.gather(follow, stop, return_exceptions=True)
+        if follow in done:
+            follow.result()
 
     async def _follow(self) -> None:
-        self._task = asyncio.current_task()
         async with Client(connect(str(self._cluster.kubeconfig)), field_manager="observer") as client:
             page = await client.list_all(PODS, namespace=self._namespace)
             version = page.resource_version

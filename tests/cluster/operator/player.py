@@ -17,6 +17,7 @@ from tests.cluster.operator.workloads import CLIQUES, GANGS, GROUPS, PODS, SETS,
 
 JSON = dict[str, Any]
 
+REPLACEMENTS = "grove.io/replacements"
 LABELS = ("grove.io/podgang", "grove.io/role", "grove.io/podcliqueset-replica-index", "app.kubernetes.io/part-of")
 """What somebody may take away from a PodClique by mistake."""
 
@@ -147,7 +148,7 @@ class Player:
         """Deleted or evicted."""
         if (found := self._place()) is None:
             return self.scale_set()
-        wish, place = found
+        _, place = found
         ranks = sorted({self._rng.randrange(10) for _ in range(2)})
         evicts = self._rng.random() < 0.5
         pods = self._pods(place.name)
@@ -163,15 +164,11 @@ class Player:
         return Turn(f"{'evicted' if evicts else 'deleted'} {len(lost)} pods of {place.name}", frozenset({place.name}))
 
     def fail_pod(self) -> Turn:
-        """As a kubelet does that has run out of something. Only pods that did not fail before: others are waited for."""
+        """As a kubelet does that has run out of something. Only pods that did not fail before: others must wait."""
         if (found := self._place()) is None:
             return self.scale_set()
-        wish, place = found
-        pods = [
-            pod
-            for pod in self._pods(place.name)
-            if "grove.io/replacements" not in pod["metadata"].get("annotations", ())
-        ]
+        _, place = found
+        pods = [one for one in self._pods(place.name) if REPLACEMENTS not in one["metadata"].get("annotations", ())]
         if not pods:
             return Turn(f"{place.name} has no pod that could fail")
         self._workloads.patch(PODS, name_of(pods[0]), {"status": {"phase": "Failed", "reason": "Evicted"}}, "status")
@@ -181,7 +178,7 @@ class Player:
         """Its power fails long enough to be noticed."""
         if (found := self._place()) is None:
             return self.scale_set()
-        wish, place = found
+        _, place = found
         pods = self._pods(place.name)
         if not pods:
             return Turn(f"{place.name} has no pod whose node could fail")
@@ -226,7 +223,7 @@ class Player:
     def strip_label(self) -> Turn:
         if (found := self._place()) is None:
             return self.scale_set()
-        wish, place = found
+        _, place = found
         key = self._rng.choice(LABELS)
         self._workloads.patch(CLIQUES, place.name, {"metadata": {"labels": {key: None}}})
         return Turn(f"took the label {key} from {place.name}")

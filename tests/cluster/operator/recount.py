@@ -1,7 +1,7 @@
 """What must be there when everything has settled, counted from scratch, and where the cluster differs from it.
 
-From the wish to the objects in the test's own words: nothing here asks `grove.operator` what it would make. Statuses are
-counted again from the pods. Names, labels and owners are those of chapters 2 and 3 of the specification.
+From the wish to the objects in the test's own words: nothing here asks `grove.operator` what it would make. Statuses
+are counted again from the pods. Names, labels and owners are those of chapters 2 and 3 of the specification.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import random
 import signal
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -60,10 +61,10 @@ class Storm:
         self._cluster = cluster
         self._random = random.Random(seed)
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="storm")
+        self._executor = ThreadPoolExecutor(1, "storm")
+        self._blowing: Future[None] = Future()
         self._ready = threading.Event()
         self._stop = asyncio.Event()
-        self._error: BaseException | None = None
         self._proxy = FaultProxy(cluster.url, cluster.ca)
         self._rages = False
         self._left = 0
@@ -72,10 +73,10 @@ class Storm:
         self._drawn: tuple[Seen | None, Fault | None] = (None, None)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._blowing = self._executor.submit(self._run)
         self._ready.wait(30.0)
-        if self._error is not None:
-            raise self._error
+        if self._blowing.done():
+            self._blowing.result()
         return self
 
     def __exit__(
@@ -83,9 +84,9 @@ class Storm:
     ) -> None:
         with contextlib.suppress(RuntimeError):  # it has ended by itself, with an error that is raised below
             self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
-        if kind is None and self._error is not None:
-            raise self._error
+        self._executor.shutdown()
+        if kind is None:
+            self._blowing.result()
 
     def kubeconfig(self, directory: Path) -> Path:
         """The way to the cluster as the operator's service account, through the storm."""
@@ -115,8 +116,6 @@ class Storm:
         try:
             with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
                 runner.run(self._blow())
-        except BaseException as error:
-            self._error = error
         finally:
             self._ready.set()
 

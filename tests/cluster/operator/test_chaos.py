@@ -1,5 +1,5 @@
-"""The operator is killed at any point, and its API server fails: it always comes to the same end, and on the way no gang
-loses more than it may.
+"""The operator is killed at any point, and its API server fails: it always comes to the same end, and on the way no
+gang loses more than it may.
 
 Twenty sets are made, scaled, updated, updated again in the middle of the update, and deleted: once in calm weather, and
 then in storms, by seed. An observer writes down every state of every pod, and each instant is judged.
@@ -37,7 +37,7 @@ SEEDS = (1, 2)
 KILLS = 4
 """In each act."""
 PATIENCE = 60.0
-"""For an operator that is killed over and over and waits out its back-off, on a machine that is busy with other things."""
+"""For an operator that is killed over and over and waits out its back-off, on a busy machine."""
 
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 
@@ -204,14 +204,11 @@ def played(story: Story) -> dict[str, dict[str, list[str]]]:
 
 
 def judge_turnover(history: History, expected: tuple[Counter[str], Counter[str]], act: str) -> None:
-    made = Counter(pod.clique for pod in history.made())
-    gone = Counter(pod.clique for pod in history.asked_to_go())
-    assert [
-        (name, made[name], expected[0][name]) for name in made | expected[0] if made[name] != expected[0][name]
-    ] == [], f"pods made during {act}, and needed"
-    assert [
-        (name, gone[name], expected[1][name]) for name in gone | expected[1] if gone[name] != expected[1][name]
-    ] == [], f"pods asked to go during {act}, and superfluous"
+    made, gone = history.made(), history.asked_to_go()
+    for what, pods, due in (("made", made, expected[0]), ("asked to go", gone, expected[1])):
+        found = Counter(pod.clique for pod in pods)
+        wrong = {name: (found[name], due[name]) for name in found | due if found[name] != due[name]}
+        assert wrong == {}, f"pods {what} during {act}, and how many had to be"
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.cluster.operator.manifests import clique, group, workload
+from tests.cluster.operator import manifests
 
 JSON = dict[str, Any]
 
@@ -126,13 +126,15 @@ class Wish:
         """With everything that the webhook would fill in, so that none is needed."""
         cliques = []
         for one in self.cliques:
-            made = clique(one.name, one.replicas, least=one.least, image=one.image)
+            made = manifests.clique(one.name, one.replicas, least=one.least, image=one.image)
             made["spec"]["roleName"] = one.name
             if not self.group_of(one.name):
-                made["rollingUpdate"] = {"maxUnavailable": one.budget}
+                made["rollingUpdate"] = _pace(one.budget)
             cliques.append(made)
         groups = [
-            group(one.name, one.cliques, one.replicas, least=one.least, rollingUpdate={"maxUnavailable": one.budget})
+            manifests.group(
+                one.name, one.cliques, one.replicas, least=one.least, rollingUpdate={"maxUnavailable": one.budget}
+            )
             for one in self.groups
         ]
         template = {
@@ -141,7 +143,7 @@ class Wish:
             "headlessServiceConfig": {"publishNotReadyAddresses": True},
         }
         strategy = {"type": "OnDelete" if self.on_delete else "RollingRecreate"}
-        return workload(
+        return manifests.workload(
             self.name, cliques, replicas=self.replicas, groups=groups, template=template, updateStrategy=strategy
         )
 
@@ -213,3 +215,7 @@ class Wish:
         for place in self.places():
             template = self.clique(place.clique).replicas
             kept[place.name] = before.get(place.name) or Count(template, template)
+
+
+def _pace(budget: int) -> JSON:
+    return {"maxUnavailable": budget}
