@@ -8,7 +8,7 @@ which indices are left when some go depends on the second in which each was made
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 JSON = dict[str, Any]
@@ -59,10 +59,34 @@ def portrait(objects: Mapping[str, list[JSON]], namespace: str) -> dict[str, lis
 def differences(one: Mapping[str, list[str]], other: Mapping[str, list[str]]) -> list[str]:
     """What the one has and the other has not, by kind and name."""
     return [
-        f"{key}:\n  {one.get(key)}\n  {other.get(key)}"
+        f"{key}: {' '.join(map(str, _unlike(one.get(key, []), other.get(key, []))))}"
         for key in sorted(one.keys() | other.keys())
         if one.get(key) != other.get(key)
     ]
+
+
+def _unlike(these: list[str], those: list[str]) -> Iterator[tuple[str, object, object]]:
+    """Paths and values in which two lists of texts differ."""
+    if len(these) != len(those):
+        yield "number", len(these), len(those)
+    for this, that in zip(these, those, strict=False):
+        left, right = dict(_leaves(json.loads(this))), dict(_leaves(json.loads(that)))
+        yield from (
+            (path, left.get(path), right.get(path))
+            for path in sorted(left.keys() | right.keys())
+            if left.get(path) != right.get(path)
+        )
+
+
+def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, object]]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _leaves(value, f"{path}.{key}")
+    elif isinstance(tree, list):
+        for number, value in enumerate(tree):
+            yield from _leaves(value, f"{path}[{number}]")
+    else:
+        yield path, tree
 
 
 def _spec(pod: JSON) -> JSON:
