@@ -272,8 +272,8 @@ class Recount:
                 }
                 yield from _labels(who, one, marks, exactly=False)
                 yield from _owned(who, one, SET, sets[wish.name])
-                if one["status"].get("phase") != "Running":
-                    yield f"{who} is {one['status'].get('phase')}"
+                if (phase := (one.get("status") or {}).get("phase")) != "Running":
+                    yield f"{who} is {phase}"
                 yield from _conditions(who, one, {"Initialized": "True", "Scheduled": "True", "Ready": "True"})
 
     # The rest
@@ -310,7 +310,7 @@ class Recount:
                     "phase": "Available",
                 },
             )
-            told = [(part["name"], part["phase"]) for part in one["status"].get("podGangStatuses", ())]
+            told = [(part["name"], part["phase"]) for part in (one.get("status") or {}).get("podGangStatuses", ())]
             expected = [(name, gangs[name]["status"]["phase"]) for name in sorted(wish.gangs())]
             if told != expected:
                 yield f"{who} tells of the gangs {told}, not {expected}"

@@ -16,8 +16,8 @@ from tests.cluster.operator.workloads import PATIENCE, PODS, Workloads, label
 
 JSON = dict[str, Any]
 
-SEEDS = (1, 2, 3, 4)
-TURNS = 14
+SEEDS = (4, 5, 6, 7, 8, 9, 10, 11, 12)
+TURNS = 20
 
 Uids = dict[str, set[str]]
 """Of the pods, by their PodClique."""

@@ -128,7 +128,7 @@ class Wish:
         for one in self.cliques:
             made = manifests.clique(one.name, one.replicas, least=one.least, image=one.image)
             made["spec"]["roleName"] = one.name
-            if not self.group_of(one.name):
+            if not self.group_of(one.name) and not self.on_delete:
                 made["rollingUpdate"] = _pace(one.budget)
             cliques.append(made)
         groups = [
