@@ -1,4 +1,4 @@
-"""What the operator wrote, by verb and resource, as the API server wrote it down: for whoever wants it to write less."""
+"""What the operator wrote, by verb and resource, as the API server noted it: for whoever wants it to write less."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def grove_crds(cluster: ControlPlane) -> None:
 def _not_served(cluster: ControlPlane, crd: dict[str, Any]) -> str:
     """What is still missing until clients can use the kind; empty if nothing is."""
     name = crd["metadata"]["name"]
-    conditions = cluster.request("GET", f"{CRDS}/{name}")[1].get("status", {}).get("conditions", [])
+    conditions = cluster.request("GET", f"{CRDS}/{name}")[1].get("status", {}).get("conditions") or []
     if not any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
         return f"{name}: {conditions}"
     plural, version = crd["spec"]["names"]["plural"], f"{crd['spec']['group']}/{crd['spec']['versions'][0]['name']}"

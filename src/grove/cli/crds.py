@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -94,6 +93,8 @@ def apply(kubeconfig: str, context: str, wait: bool, timeout: float) -> None:
 
     By server-side apply as grove-crd-installer. Run again it changes nothing.
     """
+    import asyncio
+
     from grove.install.crds import NotEstablished
     from grove.kube import kubeconfig as kubeconfigs
     from grove.kube.errors import ApiError, ConnectionConfigError, KubeError

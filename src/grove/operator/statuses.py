@@ -20,7 +20,7 @@ def patch(held: Struct | None, wanted: Struct) -> JSON | None:
 
 
 def changes(before: JSON, after: JSON) -> JSON:
-    """A merge patch: objects field by field, lists as a whole, null for what goes."""
+    """The merge patch from one tree to another: objects field by field, lists as a whole, null for what goes."""
     change: JSON = dict.fromkeys(before.keys() - after.keys())
     for key, value in after.items():
         held = before.get(key)

@@ -16,13 +16,16 @@ from grove.kube.errors import AlreadyExists, Conflict, NotFound
 from grove.kube.options import PatchForm
 from grove.kube.resources import Resource
 from grove.kube.store import metadata_of
-from grove.operator.owners import is_controlled_by
+from grove.operator.owners import controller_of, is_controlled_by
 from grove.runtime.outcomes import Retry
 
 T = TypeVar("T")
 
 GOING = 1.0
 """Seconds until a name is tried again whose holder is being deleted."""
+
+COLLECTED = 5.0
+"""Seconds until a name is tried again whose holder is left over, until the cluster collects what has no owner."""
 
 
 class ForeignObjectError(Exception):
@@ -48,13 +51,13 @@ class Writer:
 
     async def create(self, resource: Resource, body: JSON, owner: ObjectMeta, *, type: type[T]) -> T:
         """Creates a child of the owner; the one that is there if an earlier try has made it."""
-        namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
         try:
-            return await self._writes.create(resource, body, namespace=namespace, type=type)
+            return await self._writes.create(resource, body, namespace=body["metadata"]["namespace"], type=type)
         except AlreadyExists:
-            return await self._made_before(resource, namespace, name, owner, type)
+            return await self._made_before(resource, body, owner, type)
 
-    async def _made_before(self, resource: Resource, namespace: str, name: str, owner: ObjectMeta, type: type[T]) -> T:
+    async def _made_before(self, resource: Resource, body: JSON, owner: ObjectMeta, type: type[T]) -> T:
+        namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
         try:
             held = await self._client.get(resource, name, namespace=namespace, type=type)
         except NotFound:
@@ -62,6 +65,9 @@ class Writer:
         metadata = metadata_of(held)
         if metadata.deletion_timestamp is not None:
             raise Retry(f"{resource.kind} {namespace}/{name} is still being deleted", after=GOING)
+        if _is_of_predecessor(metadata, body):
+            message = f"{resource.kind} {namespace}/{name} is of an earlier {owner.name}, and goes after it"
+            raise Retry(message, after=COLLECTED)
         if not is_controlled_by(metadata, owner):
             raise ForeignObjectError(resource, namespace, name, owner.name)
         if (found := self._caches.of(resource)) is not None:
@@ -108,3 +114,14 @@ class Writer:
     async def delete_collection(self, resource: Resource, namespace: str, labels: dict[str, str]) -> None:
         """Asks for the deletion of all objects with these labels, in one request. The watch tells what became of it."""
         await self._client.delete_collection(resource, namespace=namespace, labels=labels, type=Any)
+
+
+def _is_of_predecessor(held: ObjectMeta, body: JSON) -> bool:
+    """Whether an object is of an owner that had the name of the one for whom it is to be made now."""
+    before = controller_of(held)
+    if before is None:
+        return False
+    return any(
+        (one["kind"], one["name"]) == (before.kind, before.name) and one["uid"] != before.uid
+        for one in body["metadata"].get("ownerReferences", ())
+    )

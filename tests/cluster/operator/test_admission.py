@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import secrets
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,18 +14,16 @@ import pytest
 
 from grove.api.fields import JSON
 from grove.api.kinds import catalog
-from grove.operator.admission.authorizer import Protection
-from grove.operator.admission.certificates import names_in
+from grove.operator.admission.certificates import names_in, names_of_service
 from grove.testing.controlplane import ControlPlane
 from grove.testing.kubectl import Kubectl
 from grove.testing.waiting import eventually
 from tests.cluster.objects import MERGE, smallest
-from tests.cluster.operator.webhooks import NAMESPACE, SECRET, Webhooks, configurations, install
+from tests.cluster.operator.webhooks import NAMESPACE, OPERATOR, SECRET, Webhooks, configurations, free_port, install
 from tests.cluster.test_manifests import SERVED, dry_run, stored
 from tests.manifests.cases import Case
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-OPERATOR = "system:serviceaccount:grove-system:grove-operator"
 SECRET_PATH = f"/api/v1/namespaces/{NAMESPACE}/secrets/{SECRET}"
 
 
@@ -40,7 +37,7 @@ def own() -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="module")
 def webhooks(own: ControlPlane) -> Iterator[Webhooks]:
-    with Webhooks(own, protection=Protection(operator=OPERATOR)) as running:
+    with Webhooks(own, authorizes=True) as running:
         yield running
 
 
@@ -210,8 +207,10 @@ def managed(own: ControlPlane, kubectl: Kubectl, webhooks: Webhooks) -> Kubectl:
     return kubectl
 
 
-def test_a_child_cannot_be_edited_or_deleted_but_scaled(managed: Kubectl) -> None:
-    edited = managed.run("label", "pclq", "simple-0-worker", "mine=yes", check=False)
+def test_a_child_cannot_be_edited_or_deleted_but_scaled(managed: Kubectl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", "sed -i s/main:v1/main:v2/")
+    edited = managed.run("edit", "pclq", "simple-0-worker", check=False)
+    assert edited.code == 1
     assert "admission denied, creation/updation of resource: " in edited.stderr
     assert f"{managed.namespace}/simple-0-worker is not allowed" in edited.stderr
     deleted = managed.run("delete", "pclq", "simple-0-worker", check=False)
@@ -245,12 +244,12 @@ def test_what_has_lost_its_set_is_let_through_with_a_warning(managed: Kubectl) -
 def test_pods_and_services_of_others_are_not_asked_about(
     managed: Kubectl, own: ControlPlane, webhooks: Webhooks
 ) -> None:
-    before = webhooks.server.statistics().requests
+    before = webhooks.admission.server.statistics().requests
     managed.run("create", "service", "clusterip", "mine", "--tcp=80")
     managed.run("label", "service", "mine", "a=b")
     managed.run("delete", "service", "mine")
     path = "/webhooks/authorizer-webhook"
-    after = webhooks.server.statistics().requests
+    after = webhooks.admission.server.statistics().requests
     assert [before.get((path, one)) for one in ("allowed", "denied")] == [
         after.get((path, one)) for one in ("allowed", "denied")
     ]
@@ -275,7 +274,7 @@ def test_the_certificate_is_in_the_secret_and_its_authority_in_every_configurati
 ) -> None:
     held = bundle(own)
     assert held.keys() == {"tls.crt", "tls.key", "ca.crt"}
-    assert names_in(held["tls.crt"]) == {"127.0.0.1"}
+    assert names_in(held["tls.crt"]) == {*names_of_service(NAMESPACE), "127.0.0.1"}
     registered = configurations(own)
     assert registered.keys() >= {
         "podcliqueset-defaulting-webhook",
@@ -373,10 +372,7 @@ def test_replicas_share_one_certificate(bare: ControlPlane) -> None:
 
 
 def test_after_a_restart_nothing_is_issued_or_written_again(bare: ControlPlane) -> None:
-    where = socket.socket()
-    where.bind(("127.0.0.1", 0))
-    port = where.getsockname()[1]
-    where.close()
+    port = free_port()
     with Webhooks(bare, port=port) as running:
         certificate, registered = running.certificate(), configurations(bare)
     with Webhooks(bare, port=port) as running:
@@ -388,18 +384,18 @@ def test_after_a_restart_nothing_is_issued_or_written_again(bare: ControlPlane) 
 
 
 def test_what_is_deleted_comes_back(bare: ControlPlane) -> None:
-    with Webhooks(bare, protection=Protection(operator=OPERATOR)) as running:
+    with Webhooks(bare, authorizes=True) as running:
         first = configurations(bare)
         path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/podcliqueset-validating-webhook"
         bare.request("DELETE", path)
         back = eventually(lambda: bare.request("GET", path), lambda answer: answer[0] == 200)[1]
-        assert f":{running.server.port}/" in back["webhooks"][0]["clientConfig"]["url"]
+        assert f":{running.port}/" in back["webhooks"][0]["clientConfig"]["url"]
         others = {name: one for name, one in configurations(bare).items() if name != "podcliqueset-validating-webhook"}
         assert others == {name: one for name, one in first.items() if name in others}
 
 
 def test_an_authorizer_that_is_turned_off_is_taken_away(bare: ControlPlane) -> None:
-    with Webhooks(bare, protection=Protection(operator=OPERATOR)):
+    with Webhooks(bare, authorizes=True):
         assert "authorizer-webhook" in configurations(bare)
     with Webhooks(bare):
         assert "authorizer-webhook" not in configurations(bare)

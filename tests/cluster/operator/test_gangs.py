@@ -9,9 +9,12 @@ import pytest
 from grove.api import labels
 from grove.api.kinds import catalog
 from grove.api.policy import Policy
+from grove.kube.objects import PodView
 from grove.kube.resources import PODS
 from grove.operator.resources import POD_CLIQUE_SETS, POD_GANGS, SCALING_GROUPS, TOPOLOGY_BINDINGS
 from grove.operator.tree import CliquePlace
+from grove.operator.world import Key
+from grove.runtime.outcomes import Retry
 from grove.testing.controlplane import ControlPlane
 from tests.cluster.objects import Objects
 from tests.cluster.operator.gangs import Early, Scene, clique, play, running, spec
@@ -150,6 +153,32 @@ def test_a_gang_that_somebody_deletes_comes_back(cluster: ControlPlane, namespac
             before = (await scene.get(POD_GANGS, "set-0"))["metadata"]["uid"]
             await scene.client.delete(POD_GANGS, "set-0", namespace=namespace)
             await scene.until(lambda: (found := scene.gang("set-0")) is not None and found.metadata.uid != before)
+
+    play(cluster, namespace, act)
+
+
+def test_a_patch_meant_for_another_gang_of_the_name_changes_nothing(cluster: ControlPlane, namespace: str) -> None:
+    """As after a deletion that the caches do not know of yet."""
+
+    async def act(scene: Scene) -> None:
+        await scene.make_set(spec(clique("a")))
+        await scene.make_all()
+        async with running(scene):
+            await scene.until(lambda: scene.condition("set-0", "Initialized") == "True")
+        held = scene.gang("set-0")
+        assert held is not None
+        await scene.client.delete(POD_GANGS, "set-0", namespace=namespace)
+        body = await scene.client.create(
+            POD_GANGS,
+            {"metadata": {"name": "set-0"}, "spec": {"podgroups": []}},
+            namespace=namespace,
+            type=dict[str, Any],
+        )
+        more = await scene.make_pod(A, "more")
+        scene.world.pods.wrote(await scene.client.get(PODS, more, namespace=namespace, type=PodView))
+        with pytest.raises(Retry):
+            await scene.reconcile(Key(namespace, "set-0"))
+        assert await scene.get(POD_GANGS, "set-0") == body
 
     play(cluster, namespace, act)
 

@@ -5,39 +5,34 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from grove.api.kinds import catalog
-from grove.api.kinds.meta import ObjectMeta
+from grove.api.kinds.operatorconfig import Authorizer, OperatorConfiguration, OperatorServers, WebhookServer
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.topology import ClusterTopologyBinding
-from grove.api.policy import Policy, Topologies
+from grove.api.policy import Policy
 from grove.install import crds
 from grove.kube.cachedclient import Caches
 from grove.kube.client import Client
 from grove.kube.kubeconfig import connect
-from grove.kube.resources import of_kind
 from grove.operator.admission import review
-from grove.operator.admission.authorizer import Protection
-from grove.operator.admission.certificatestore import SecretCertificates
+from grove.operator.admission.assembly import Admission
 from grove.operator.admission.exchange import ALLOWED, Request, Response
-from grove.operator.admission.judges import Judge, Judges
-from grove.operator.admission.registrar import Registrar
-from grove.operator.admission.registration import Url
-from grove.operator.admission.server import WebhookServer
+from grove.operator.admission.judges import Judge
 from grove.operator.admission.webhooks import WEBHOOKS, Webhook
+from grove.operator.resources import POD_CLIQUE_SETS, TOPOLOGY_BINDINGS
 from grove.runtime.clock import SystemClock
-from grove.runtime.manager import Manager, Runnable
+from grove.runtime.manager import Manager
 from grove.testing.controlplane import ControlPlane
 from grove.testing.waiting import eventually
 
 SECRET = "grove-webhook-server-cert"
 NAMESPACE = "grove-system"
-BINDINGS = of_kind(catalog.TOPOLOGY_BINDING)
-SETS = of_kind(catalog.POD_CLIQUE_SET)
+OPERATOR = "system:serviceaccount:grove-system:grove-operator"
 
 
 def judging(policy: Policy | None) -> Mapping[str, Judge]:
@@ -58,23 +53,17 @@ def judging(policy: Policy | None) -> Mapping[str, Judge]:
 class Webhooks:
     """As an operator's process composes them; registered when the `with` block begins, gone when it ends."""
 
-    def __init__(
-        self, cluster: ControlPlane, *, protection: Protection | None = None, settle: float = 1.0, port: int = 0
-    ) -> None:
+    def __init__(self, cluster: ControlPlane, *, authorizes: bool = False, port: int = 0) -> None:
         self.cluster = cluster
-        self.judges: dict[str, Judge] = {}
-        self._protection = protection
-        self._settle = settle
-        self._port = port
+        self.port = port or free_port()
+        self.admission: Admission
+        self.judges: Switched
+        self._authorizes = authorizes
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="webhooks")
         self._started = threading.Event()
         self._task: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
-        self.server: WebhookServer
-        self.certificates: SecretCertificates
-        self.registrar: Registrar
-        self.ordinary: Mapping[str, Judge]
 
     def start(self) -> None:
         """For who does not expect them to become ready."""
@@ -97,7 +86,7 @@ class Webhooks:
 
     def problem(self) -> str:
         assert self._error is None, self._error
-        return self.server.check() or self.registrar.check()
+        return self.admission.check()
 
     def close(self) -> None:
         if self._task is not None:
@@ -107,18 +96,13 @@ class Webhooks:
         if self._error is not None:
             raise self._error
 
-    @contextlib.contextmanager
-    def judged_by(self, policy: Policy | None) -> Iterator[None]:
+    def judged_by(self, policy: Policy | None) -> contextlib.AbstractContextManager[None]:
         """Other judges for a while."""
-        self.judges.update(judging(policy))
-        try:
-            yield
-        finally:
-            self.judges.update(self.ordinary)
+        return self.judges.by(policy)
 
     def certificate(self) -> bytes:
         """What new connections get."""
-        pair = self.certificates.served.pair
+        pair = self.admission.certificates.served.pair
         return b"" if pair is None else pair.certificate
 
     def _run(self) -> None:
@@ -136,52 +120,53 @@ class Webhooks:
 
     async def _serve(self) -> None:
         clock, rng = SystemClock(), random.Random(1)
+        configuration = OperatorConfiguration(
+            server=OperatorServers(
+                webhooks=WebhookServer(bind_address="127.0.0.1", port=self.port, url=f"https://127.0.0.1:{self.port}")
+            ),
+            authorizer=Authorizer(enabled=self._authorizes),
+        )
         async with Client(connect(str(self.cluster.kubeconfig)), field_manager="grove-operator") as client:
             caches = Caches(client, clock=clock, rng=rng)
-            bindings = caches.add(BINDINGS, type=ClusterTopologyBinding)
-            sets = caches.add(SETS, type=PodCliqueSet)
-
-            async def read_topologies() -> Topologies:
-                return review.topologies_of((await client.list_all(BINDINGS, type=ClusterTopologyBinding)).items)
-
-            def parent(namespace: str, name: str) -> ObjectMeta | None:
-                found = sets.get(name, namespace)
-                return None if found is None else found.metadata
-
-            self.ordinary = Judges(
-                policy=Policy(),
-                topologies=lambda: review.topologies_of(bindings),
-                read_topologies=read_topologies,
-                parent=parent,
-                known=lambda: "" if bindings.is_synced and sets.is_synced else "the caches are not filled yet",
-                protection=self._protection,
-            ).by_path()
-            self.judges.update(self.ordinary)
-            self.certificates = SecretCertificates(
+            self.admission = Admission(
                 client,
+                configuration=configuration,
                 namespace=NAMESPACE,
-                secret_name=SECRET,
-                names=["127.0.0.1"],
+                user=OPERATOR,
+                sets=caches.add(POD_CLIQUE_SETS, type=PodCliqueSet),
+                topologies=caches.add(TOPOLOGY_BINDINGS, type=ClusterTopologyBinding),
                 clock=clock,
                 rng=rng,
-                settle=self._settle,
+                settle=1.0,
+                calm=0.5,
             )
-            served = self.certificates.served
-            self.server = WebhookServer(
-                host="127.0.0.1", port=self._port, judges=self.judges, served=served, clock=clock
-            )
-            self.registrar = Registrar(
-                client,
-                served=served,
-                listening=self.server.started.wait,
-                where=lambda: Url(f"https://127.0.0.1:{self.server.port}"),
-                with_authorizer=self._protection is not None,
-                clock=clock,
-                rng=rng,
-            )
+            self.judges = Switched(self.admission.judges.by_path())
+            self.admission.server._judges = self.judges.now
             self._started.set()
-            always: list[Runnable] = [caches, self.certificates, self.server, self.registrar]
-            await Manager(always=always, led=lambda _: [Nothing()]).run()
+            await Manager(always=[caches, *self.admission.runnables], led=lambda _: [Nothing()]).run()
+
+
+class Switched:
+    """Judges that can be others for a while."""
+
+    def __init__(self, ordinary: Mapping[str, Judge]) -> None:
+        self.now = dict(ordinary)
+        self._ordinary = ordinary
+
+    @contextlib.contextmanager
+    def by(self, policy: Policy | None) -> Iterator[None]:
+        self.now.update(judging(policy))
+        try:
+            yield
+        finally:
+            self.now.update(self._ordinary)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 class Nothing:

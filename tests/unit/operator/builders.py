@@ -40,7 +40,7 @@ def pcs(name: str = "demo", *cliques: JSON, generation_hash: str = "generation",
 
 def template_clique(name: str, replicas: int = 1, *, pod_spec: JSON | None = None, **spec: Any) -> JSON:
     pod = {"containers": [{"name": "main", "image": "busybox"}]} if pod_spec is None else pod_spec
-    rest = {key: spec.pop(key) for key in ("labels", "annotations") if key in spec}
+    rest: JSON = {key: spec.pop(key) for key in ("labels", "annotations") if key in spec}
     return {"name": name, "spec": {"roleName": name, "replicas": replicas, "podSpec": pod, **spec}, **rest}
 
 
@@ -106,7 +106,12 @@ def pod(
 ) -> PodView:
     """A pod; one that is ready has a node and runs."""
     held = owner or clique()
-    marks = {labels.POD_CLIQUE: held.metadata.name, labels.POD_TEMPLATE_HASH: hash, labels.POD_GANG: gang}
+    marks = {
+        **labels.common("demo"),
+        labels.POD_CLIQUE: held.metadata.name,
+        labels.POD_TEMPLATE_HASH: hash,
+        labels.POD_GANG: gang,
+    }
     if index is not None:
         marks[labels.POD_CLIQUE_POD_INDEX] = str(index)
     is_placed = bool(node or ready)

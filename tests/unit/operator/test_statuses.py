@@ -1,5 +1,9 @@
-"""The least that must be sent to make one tree another."""
+"""The least that must be sent to make one tree another, and what a status says apart from when."""
 
+from msgspec.structs import replace
+
+from grove.api.kinds.meta import Condition, LastError
+from grove.api.kinds.podclique import PodCliqueStatus
 from grove.operator import statuses
 
 
@@ -16,3 +20,37 @@ def test_changes_name_only_what_differs() -> None:
 
 def test_equal_trees_need_no_change() -> None:
     assert statuses.changes({"a": {"b": [1]}}, {"a": {"b": [1]}}) == {}
+
+
+HELD = PodCliqueStatus(
+    replicas=2,
+    conditions=(
+        Condition(type="A", status="True", reason="B", message="", last_transition_time="2026-11-19T12:00:00Z"),
+    ),
+)
+
+
+def test_a_status_that_says_the_same_is_not_sent() -> None:
+    assert statuses.patch(HELD, replace(HELD)) is None
+
+
+def test_a_first_status_is_sent_even_if_it_is_empty() -> None:
+    assert statuses.patch(None, PodCliqueStatus()) == {
+        "status": {"readyReplicas": 0, "updatedReplicas": 0, "scheduleGatedReplicas": 0, "scheduledReplicas": 0}
+    }
+
+
+def test_a_patch_takes_back_what_is_not_so_any_more() -> None:
+    error = LastError(code="ERR_X", description="x", observed_at="2026-11-19T12:00:00Z")
+    before = replace(HELD, last_errors=(error,), phase="Running")
+    assert statuses.patch(before, replace(HELD, ready_replicas=1)) == {
+        "status": {"lastErrors": None, "phase": None, "readyReplicas": 1}
+    }
+
+
+def test_two_statuses_that_differ_in_times_alone_say_the_same() -> None:
+    (one,) = HELD.conditions
+    later = replace(HELD, conditions=(replace(one, last_transition_time="2027-01-01T00:00:00Z"),))
+    other = replace(HELD, conditions=(replace(one, status="False"),))
+    assert statuses.timeless(later) == statuses.timeless(HELD)
+    assert statuses.timeless(other) != statuses.timeless(HELD)

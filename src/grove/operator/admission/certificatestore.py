@@ -22,6 +22,7 @@ from grove.kube.source import ClientSource
 from grove.operator.admission import certificates, certificatesecret
 from grove.operator.admission.certificates import Bundle
 from grove.operator.admission.served import Served
+from grove.operator.admission.waking import first_of
 
 log = logging.getLogger(__name__)
 
@@ -136,14 +137,7 @@ class SecretCertificates:
 
     async def _wait(self, seconds: float | None) -> None:
         """Until the Secret changes or time is up."""
-        if self._changed.is_set():
-            return
-        changed = asyncio.ensure_future(self._changed.wait())
-        waiting: set[asyncio.Future[Any]] = {changed}
-        if seconds is not None:
-            waiting.add(asyncio.ensure_future(self._clock.sleep(seconds)))
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for one in waiting:
-                one.cancel()
+        if seconds is None:
+            await self._changed.wait()
+        else:
+            await first_of(self._changed.wait(), self._clock.sleep(seconds))

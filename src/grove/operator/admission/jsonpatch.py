@@ -45,8 +45,8 @@ def _between_lists(before: list[Any], after: list[Any], pointer: str) -> Iterato
 
 
 def _is_same(before: Any, after: Any) -> bool:
-    """Equal as JSON, where true is not 1."""
-    return isinstance(before, bool) is isinstance(after, bool) and bool(before == after)
+    """Equal as JSON, where true is not 1, and 1.0 is written in another way than 1."""
+    return type(before) is type(after) and bool(before == after)
 
 
 def _step(pointer: str, name: str) -> str:

@@ -1,7 +1,9 @@
 """Keeps the webhook configurations of the cluster as `registration.py` says; for certificates that we issue ourselves.
 
 They are written only once the server listens: a configuration without a server behind it refuses everything. Every
-replica does it, so that none waits for a leader; what is right is not written again.
+replica does it, so that none waits for a leader; what is right is not written again. New authorities of ours go out at
+once. What others have changed is put right after a while: another replica may know a newer Secret already, and two that
+want different things, side by side during an upgrade, must not answer each other at full speed.
 """
 
 from __future__ import annotations
@@ -22,10 +24,13 @@ from grove.kube.source import ClientSource
 from grove.operator.admission import registration
 from grove.operator.admission.registration import MUTATING, VALIDATING, Service, Step, Url, Wanted
 from grove.operator.admission.served import Served
+from grove.operator.admission.waking import first_of
 
 log = logging.getLogger(__name__)
 
 FIELD_MANAGER: Final = "grove-operator"
+CALM: Final = 30.0
+"""Seconds between what others do and our answer."""
 
 
 class Registrar:
@@ -42,6 +47,7 @@ class Registrar:
         clock: Clock,
         rng: random.Random,
         namespace_selector: JSON | None = None,
+        calm: float = CALM,
     ) -> None:
         """`listening` returns when the server does. The selector narrows what is judged, for tests."""
         self.name = "webhook-registrar"
@@ -56,7 +62,9 @@ class Registrar:
         self._pace = Pace()
         self._registered = False
         self._problem = ""
-        self._changed = asyncio.Event()
+        self._calm = calm
+        self._ours = asyncio.Event()
+        self._theirs = asyncio.Event()
         selector = labels.selector({labels.MANAGED_BY: labels.MANAGED_BY_VALUE})
         self._caches: dict[str, Cache[dict[str, Any]]] = {
             resource.plural: Cache(
@@ -76,8 +84,8 @@ class Registrar:
 
     async def run(self) -> None:
         await self._listening()
-        leaves = [cache.follow(lambda _: self._changed.set()) for cache in self._caches.values()]
-        leaves.append(self._served.follow(self._changed.set))
+        leaves = [cache.follow(lambda _: self._theirs.set()) for cache in self._caches.values()]
+        leaves.append(self._served.follow(self._ours.set))
         try:
             async with asyncio.TaskGroup() as group:
                 for cache in self._caches.values():
@@ -92,7 +100,8 @@ class Registrar:
     async def _keep(self) -> None:
         failures = 0
         while True:
-            self._changed.clear()
+            self._ours.clear()
+            self._theirs.clear()
             try:
                 for step in registration.steps(self._wanted(), self._held(), starting=not self._registered):
                     await self._carry_out(step)
@@ -103,7 +112,11 @@ class Registrar:
                 await self._clock.sleep(self._pace.delay(failures, self._rng))
                 continue
             failures, self._registered, self._problem = 0, True, ""
-            await self._changed.wait()
+            await first_of(self._ours.wait(), self._settled())
+
+    async def _settled(self) -> None:
+        await self._theirs.wait()
+        await self._clock.sleep(self._calm)
 
     def _wanted(self) -> list[Wanted]:
         return registration.configurations(

@@ -1,8 +1,7 @@
 """The webhook configurations as the cluster should have them, and what must be written to get there. Pure.
 
-`registrar.py` carries it out. A configuration is written when the process starts and differs, when it is gone, and when
-it trusts other authorities than ours. What people change besides stays until the next start: two versions of the
-operator that run side by side would otherwise undo each other's writes without end.
+`registrar.py` carries it out. A configuration is written when the process starts and it differs, when it is gone, and
+when it trusts other authorities than ours. What people change besides stays until the next start.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ def steps(wanted: list[Wanted], held: Mapping[tuple[str, str], JSON], *, startin
     for one in wanted:
         found = held.get((one.resource.plural, one.name))
         if one.body is None:
-            if found is not None and starting:
+            if found is not None:
                 yield Step(one.resource, one.name, uid=found["metadata"]["uid"])
         elif found is None or _bundle(found) != _bundle(one.body) or (starting and not _covers(found, one.body)):
             yield Step(one.resource, one.name, one.body)

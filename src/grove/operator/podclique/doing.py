@@ -1,12 +1,13 @@
 """Carries out a plan for the pods of a PodClique: what goes, what comes, what is let go. Called by `reconcile.py`.
 
-Each step is written in growing batches and ends the plan if it fails: a pod is not made in the place of one that could
-not be deleted.
+Each step is written in growing batches. One that fails ends those that build on it: no pod is made in the place of one
+that could not be deleted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -44,17 +45,28 @@ class Doing(msgspec.Struct, frozen=True, kw_only=True):
     is_first_fill: bool
     """The pods that a new PodClique starts with are no news."""
 
-    async def carry_out(self, plan: Plan, blueprint: Callable[[], Blueprint]) -> None:
-        """Raises StepError, or Retry, or what must not be caught."""
+    async def carry_out(self, plan: Plan, blueprint: Callable[[], Blueprint]) -> list[StepError | Retry]:
+        """What went wrong. That a leader's term is over is raised."""
+        problems: list[StepError | Retry] = []
+        for step in (partial(self._let_go, plan), partial(self._replace, plan, blueprint)):
+            try:
+                await step()
+            except (StepError, Retry) as error:
+                problems.append(error)
+        return problems
+
+    async def _let_go(self, plan: Plan) -> None:
+        await self._each(plan.relabel, self._relabel, "ERR_SYNC_PODCLIQUE", "pod {} could not be given its gang's name")
+        await self._each(
+            plan.ungate, self._ungate, "ERR_REMOVE_POD_SCHEDULING_GATE", "the gate of pod {} could not be removed"
+        )
+
+    async def _replace(self, plan: Plan, blueprint: Callable[[], Blueprint]) -> None:
         await self._delete(plan.duplicates, "older pods have their index")
         await self._delete(plan.surplus, "scaled in")
         await self._delete(plan.outdated, "of an older template")
         await self._create(plan.create, blueprint)
         await self._delete(plan.lost, "they had ended")
-        await self._each(plan.relabel, self._relabel, "ERR_SYNC_PODCLIQUE", "pod {} could not be given its gang's name")
-        await self._each(
-            plan.ungate, self._ungate, "ERR_REMOVE_POD_SCHEDULING_GATE", "the gate of pod {} could not be removed"
-        )
 
     async def _create(self, wanted: Sequence[NewPod], blueprint: Callable[[], Blueprint]) -> None:
         if not wanted:
@@ -85,15 +97,25 @@ class Doing(msgspec.Struct, frozen=True, kw_only=True):
         if gone:
             self.say("Normal", "PodDeleteSuccessful", f"deleted {listed([one.metadata.name for one in gone])} ({why})")
 
-    async def _relabel(self, pod: PodView) -> None:
+    async def _relabel(self, pod: PodView) -> bool:
         wanted = self.clique.metadata.labels or {}
         change = {key: wanted.get(key) for key in (labels.POD_GANG, labels.BASE_POD_GANG)}
-        await self.writer.patch(PODS, pod.metadata, {"metadata": {**_same(pod), "labels": change}}, type=PodView)
+        return await self._patch(pod, {"metadata": {"labels": change}})
 
-    async def _ungate(self, pod: PodView) -> None:
+    async def _ungate(self, pod: PodView) -> bool:
         gates = [{"$patch": "delete", "name": labels.SCHEDULING_GATE}]
-        change = {"metadata": _same(pod), "spec": {"schedulingGates": gates}}
-        await self.writer.patch(PODS, pod.metadata, change, type=PodView, form="strategic")
+        return await self._patch(pod, {"spec": {"schedulingGates": gates}})
+
+    async def _patch(self, pod: PodView, change: JSON) -> bool:
+        """Whether there was anything to patch. A pod that has taken the name since is refused, by its uid."""
+        metadata = {**change.get("metadata", {}), "uid": pod.metadata.uid}
+        try:
+            await self.writer.patch(
+                PODS, pod.metadata, {**change, "metadata": metadata}, type=PodView, form="strategic"
+            )
+        except NotFound:
+            return False  # somebody deleted it, and the watch will say so
+        return True
 
     async def _each(
         self, items: Sequence[Item], write: Callable[[Item], Awaitable[object]], code: str, what: str
@@ -101,14 +123,7 @@ class Doing(msgspec.Struct, frozen=True, kw_only=True):
         """The items for which something was really written."""
         if not items:
             return []
-
-        async def unless_gone(item: Item) -> object:
-            try:
-                return await write(item)
-            except NotFound:
-                return False  # somebody deleted it, and the watch will say so
-
-        outcome = await write_in_batches(items, unless_gone)
+        outcome = await write_in_batches(items, write)
         if outcome.failed:
             item, error = _worst(outcome.failed)
             if isinstance(error, NotLeaderError | Retry):
@@ -131,8 +146,3 @@ def _worst(failed: Sequence[tuple[Item, Exception]]) -> tuple[Item, Exception]:
 
 def _name(item: NewPod | PodView) -> str:
     return item.name if isinstance(item, NewPod) else item.metadata.name
-
-
-def _same(pod: PodView) -> JSON:
-    """Refuses the write where another pod has the name by now."""
-    return {"uid": pod.metadata.uid}

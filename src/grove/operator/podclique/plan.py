@@ -72,8 +72,9 @@ NOTHING = Plan()
 def plan(wanted: Wanted, pods: Sequence[PodView], *, released: Collection[str], now: datetime.datetime) -> Plan:
     """`released`: names of the pods that our gate need not hold any more."""
     kept, duplicates = _by_index(filter(of.is_active, pods))
-    surplus = order.first_to_go(kept, wanted.template_hash)[: max(0, len(kept) - wanted.replicas)]
-    if surplus:
+    surplus: list[PodView] = []
+    if (excess := len(kept) - wanted.replicas) > 0:
+        surplus = order.first_to_go(kept, wanted.template_hash)[:excess]
         going = {pod.metadata.name for pod in surplus}
         kept = [pod for pod in kept if pod.metadata.name not in going]
     outdated = rollout.to_replace(
@@ -99,10 +100,14 @@ def plan(wanted: Wanted, pods: Sequence[PodView], *, released: Collection[str], 
 
 
 def _by_index(active: Iterable[PodView]) -> tuple[list[PodView], list[PodView]]:
-    """The pods, oldest first, and those of them that have an index which an older one has."""
+    """The pods, and those of them that have an index which an older one has."""
+    found = list(active)
+    indices = [index for pod in found if (index := of.index_of(pod)) is not None]
+    if len(set(indices)) == len(indices):
+        return found, []
     kept, duplicates = [], []
     seen: set[int] = set()
-    for pod in sorted(active, key=_seniority):
+    for pod in sorted(found, key=_seniority):
         index = of.index_of(pod)
         if index in seen:
             duplicates.append(pod)

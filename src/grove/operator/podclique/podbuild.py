@@ -13,15 +13,16 @@ from grove.api import labels, names
 from grove.api.fields import JSON
 from grove.operator import owners
 from grove.operator.backends.backend import Backend
+from grove.operator.cliquesync import BOOKKEEPING
 from grove.operator.podclique import waiter
 from grove.operator.podclique.plan import NewPod
 from grove.operator.podclique.replacement import REPLACEMENTS
 from grove.operator.podclique.settings import PodSettings
 from grove.operator.resources import POD_CLIQUES
-from grove.operator.tree import TEMPLATE_REPLICAS, CliquePlace, Tree, from_label, with_environment
+from grove.operator.tree import CliquePlace, Tree, from_label, with_environment
 from grove.operator.views import PodCliqueView
 
-NOT_FOR_PODS: Final = frozenset({TEMPLATE_REPLICAS, "kubectl.kubernetes.io/last-applied-configuration"})
+NOT_FOR_PODS: Final = BOOKKEEPING | {"kubectl.kubernetes.io/last-applied-configuration"}
 """Annotations of a PodClique that say nothing of its pods."""
 
 

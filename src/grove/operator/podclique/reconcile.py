@@ -1,7 +1,7 @@
 """The PodClique controller: looks at the pods, plans, does it, and tells what there is.
 
 Made where the process is put together; `sources.py` says when it is called. Nothing is kept between two calls but which
-statuses are held back, and hashes that were worked out before.
+statuses are held back.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from grove.kube.resources import PODS
 from grove.operator import failures, pods, statuses
 from grove.operator.backends.registry import Backends
 from grove.operator.failures import StepError
-from grove.operator.owners import is_controlled_by
 from grove.operator.pace import Pace
 from grove.operator.places import clique_of
 from grove.operator.podclique import gates, plan, podbuild, rollout, status
@@ -29,7 +28,6 @@ from grove.operator.podclique.doing import Doing
 from grove.operator.podclique.plan import Plan, Wanted
 from grove.operator.podclique.podbuild import Blueprint
 from grove.operator.podclique.settings import PodSettings
-from grove.operator.podclique.templates import Templates
 from grove.operator.resources import POD_CLIQUES
 from grove.operator.views import PodCliqueView
 from grove.operator.world import Key, World
@@ -59,7 +57,6 @@ class PodCliqueReconciler:
         self._backends = backends
         self._settings = settings
         self._pace: Pace[Key] = Pace()
-        self._templates = Templates()
 
     async def __call__(self, key: Key) -> Outcome:
         clique = self._world.cliques.get(key.name, key.namespace)
@@ -81,16 +78,15 @@ class PodCliqueReconciler:
         template_hash = (clique.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH, "")
         strategy = pcs.spec.update_strategy.type if pcs.spec.update_strategy else ""
         progress = clique.status.update_progress if clique.status else None
-        pods_before = self._world.pods_of(clique)
         now = self._clock.wall()
-        problem: StepError | Retry | None = None
+        problems: list[StepError | Retry] = []
         planned = plan.NOTHING
         try:
-            planned = self._plan(clique, pods_before, template_hash, strategy, now)
-            if not planned.is_empty:
-                await self._doing(clique).carry_out(planned, lambda: self._blueprint(clique, pcs))
-        except (StepError, Retry) as error:
-            problem = error
+            planned = self._plan(clique, self._world.pods_of(clique), template_hash, strategy, now)
+        except StepError as error:
+            problems.append(error)
+        if not planned.is_empty:
+            problems += await self._doing(clique).carry_out(planned, lambda: self._blueprint(clique, pcs))
 
         found = self._world.pods_of(clique)
         now = self._clock.wall()
@@ -99,15 +95,15 @@ class PodCliqueReconciler:
             progress,
             target=template_hash,
             generation_hash=generation_hash,
-            # What was old when the plan was made has begun an update, also where it could be replaced at once.
-            old=max(len(rollout.outdated(pods_before, template_hash)), len(rollout.outdated(found, template_hash))),
+            # A pod that was old when the plan was made has begun an update, also where it is replaced by now.
+            old=max(len(planned.outdated), len(rollout.outdated(found, template_hash))),
             strategy=strategy,
             is_ready=sum(map(pods.is_ready, filter(pods.is_active, found))) >= status.needed(clique),
             selected=[pod.metadata.name for pod in planned.outdated if pods.is_ready(pod)],
             now=now,
         )
         deadline = rollout.deadline(progress, found, clique.spec.rolling_update)
-        errors = (problem,) if isinstance(problem, StepError) else ()
+        errors = [problem for problem in problems if isinstance(problem, StepError)]
         held = clique.status.last_errors if clique.status else ()
         wanted = status.status(
             clique,
@@ -120,13 +116,13 @@ class PodCliqueReconciler:
                 deadline=deadline,
                 selector=status.selector(clique, pcs.metadata.name),
                 errors=failures.last_errors(held, errors, now),
-                is_synced=problem is None,
+                is_synced=not problems,
             ),
             now,
         )
         wait = await self._tell(key, clique, wanted)
-        if problem is not None:
-            raise problem
+        if problems:
+            raise (errors or problems)[0]
         moments = [planned.again, deadline if deadline is not None and deadline > now else None]
         waits = [max(0.0, (moment - now).total_seconds()) for moment in moments if moment is not None]
         waits += [wait] if wait else []
@@ -201,7 +197,11 @@ class PodCliqueReconciler:
             and known.current_pod_clique_set_generation_hash == generation_hash
         ):
             return True
-        return bool(generation_hash) and self._templates.hash_of(pcs, clique.metadata) == template_hash
+        if not generation_hash:
+            return False
+        tree = self._world.tree(pcs)
+        place = clique_of(tree, clique.metadata)
+        return place is not None and tree.template_hashes[place.clique] == template_hash
 
     def _doing(self, clique: PodCliqueView) -> Doing:
         return Doing(
@@ -226,7 +226,7 @@ class PodCliqueReconciler:
         with contextlib.suppress(NotFound):  # it is gone, and so is what was to be told
             await self._writer.patch(POD_CLIQUES, clique.metadata, change, type=PodCliqueView, subresource="status")
         self._pace.forget(key)
-        if held is not None and held.scheduled_replicas and not wanted.scheduled_replicas and clique.spec.replicas:
+        if held is not None and status.has_lost_all(held, wanted) and clique.spec.replicas:
             self._say(clique, "Warning", "AllScheduledReplicasLost", "no pod has a node any more")
         return 0.0
 
@@ -240,13 +240,16 @@ class PodCliqueReconciler:
         metadata = clique.metadata
         if labels.POD_CLIQUE_FINALIZER not in metadata.finalizers:
             return
-        own = [pod for pod in self._world.pods_of(clique) if is_controlled_by(pod.metadata, metadata)]
-        if not all(map(pods.is_terminating, own)):
+        if not all(map(pods.is_terminating, self._world.pods_of(clique))):
             chosen = {labels.MANAGED_BY: labels.MANAGED_BY_VALUE, labels.POD_CLIQUE: metadata.name}
             await self._writer.delete_collection(PODS, metadata.namespace or "", chosen)
         finalizers = [one for one in metadata.finalizers if one != labels.POD_CLIQUE_FINALIZER]
         change = {"metadata": {"finalizers": finalizers}}
         with contextlib.suppress(NotFound):
+            if finalizers:  # others hold it for longer: worth a word
+                told = {"status": {"phase": status.TERMINATING}}
+                held = await self._writer.patch(POD_CLIQUES, metadata, told, type=PodCliqueView, subresource="status")
+                metadata = held.metadata
             await self._writer.patch(POD_CLIQUES, metadata, change, type=PodCliqueView, guarded=True)
 
     def _say(self, clique: PodCliqueView, type: EventType, reason: str, message: str) -> None:

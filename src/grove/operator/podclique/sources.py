@@ -11,6 +11,7 @@ from typing import Any, Final
 from grove.api import labels
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podgang import PodGang
+from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.kube.objects import ContainerStatus, PodView
 from grove.kube.store import Change
 from grove.operator import pods
@@ -31,6 +32,7 @@ def sources(world: World) -> list[Followed[Any, Key]]:
         Followed(world.pods, lambda change: of_pod(world, change)),
         Followed(world.gangs, lambda change: of_gang(world, change)),
         Followed(world.sets, lambda change: of_set(world, change)),
+        Followed(world.groups, lambda change: of_group(world, change)),
     ]
 
 
@@ -88,6 +90,13 @@ def of_set(world: World, change: Change[PodCliqueSet]) -> Iterable[Key]:
     if old is not None and new is not None and _asks_for(old) == _asks_for(new):
         return ()
     return [key_of(one.metadata) for one in world.cliques_of(held)]
+
+
+def of_group(world: World, change: Change[PodCliqueScalingGroup]) -> Iterable[Key]:
+    """Its members when it becomes known: before that, nobody can tell whose they are."""
+    if change.old is not None or change.new is None:
+        return ()
+    return [key_of(one.metadata) for one in world.members_of(change.new)]
 
 
 def _asks_for(pcs: PodCliqueSet) -> tuple[object, ...]:

@@ -25,6 +25,7 @@ SCHEDULED: Final = "PodCliqueScheduled"
 BREACHED: Final = "MinAvailableBreached"
 UPDATING: Final = "UpdateInProgress"
 
+TERMINATING: Final = "Terminating"
 COMING_UP: Final = ("", "Pending", "Scheduling", "Starting")
 """The phases of a PodClique that never had its minimum ready since it was made, or scaled up from nothing."""
 _NEVER: Final = PodCliqueStatus()
@@ -86,7 +87,7 @@ def phase(clique: PodCliqueView, counts: Counts, done: int, *, is_updating: bool
     """Where the PodClique is in its life. That it has been up once is known by the phase that is stored."""
     wanted, least = clique.spec.replicas, needed(clique)
     if clique.metadata.deletion_timestamp is not None:
-        return "Terminating"
+        return TERMINATING
     if wanted == 0:
         return "Pending"
     if done >= wanted:
@@ -183,6 +184,13 @@ def is_urgent(held: PodCliqueStatus | None, wanted: PodCliqueStatus) -> bool:
         return True
     known = {one.type: one.status for one in held.conditions}
     return any(known.get(one.type, one.status) != one.status for one in wanted.conditions)
+
+
+def has_lost_all(held: PodCliqueStatus, wanted: PodCliqueStatus) -> bool:
+    """Whether no pod has a node any more, and it is not an update that took the last one away."""
+    return bool(
+        held.scheduled_replicas and not wanted.scheduled_replicas and not rollout.is_running(wanted.update_progress)
+    )
 
 
 def without_times(wanted: PodCliqueStatus) -> PodCliqueStatus:

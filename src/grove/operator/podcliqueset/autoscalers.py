@@ -73,7 +73,8 @@ def _change(body: JSON, held: AutoscalerView) -> Patch | None:
         spec["minReplicas"] = wanted["minReplicas"]
     if live.max_replicas != wanted["maxReplicas"]:
         spec["maxReplicas"] = wanted["maxReplicas"]
-    if not is_same(wanted.get("metrics", SERVER_METRICS), list(live.metrics)):
+    stated = wanted.get("metrics", SERVER_METRICS if live.metrics else [])
+    if not is_same(stated, list(live.metrics)):
         spec["metrics"] = wanted.get("metrics")  # null: the server fills them in again
     return children.patch_of(body, held.metadata, {"spec": spec} if spec else {})
 

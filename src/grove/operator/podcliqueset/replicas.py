@@ -6,13 +6,15 @@ a replica is done, so that another one may be taken apart, is decided by its pod
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from grove.api import labels
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
+from grove.kube.objects import PodView
 from grove.operator import pods, progress
+from grove.operator.podclique import rollout as clique_rollout
 from grove.operator.podcliqueset import rollout, termination
 from grove.operator.podcliqueset.children import is_going
 from grove.operator.podcliqueset.snapshot import Snapshot
@@ -133,7 +135,7 @@ def _cliques(snapshot: Snapshot, replica: int) -> Iterator[_Part]:
         yield _Part(
             name,
             is_new=_is_new(snapshot, view, hash),
-            is_available=progress.clique_available(view, found),
+            is_available=progress.clique_available(view, found) and _is_back(view, found),
             has_scheduled=progress.scheduled(found) > 0,
             has_started=progress.ever_scheduled(view) or progress.scheduled(found) > 0,
         )
@@ -150,7 +152,7 @@ def _scaling_groups(snapshot: Snapshot, replica: int) -> Iterator[_Part]:
 
 def _scaling_group(snapshot: Snapshot, place: GroupPlace, group: PodCliqueScalingGroup, name: str) -> _Part:
     cliques = snapshot.tree.groups[place.group].clique_names
-    is_new, available, scheduled = True, 0, False
+    is_new, available, back, scheduled = True, 0, True, False
     for copy in snapshot.copies(group, place):
         whole = True
         for clique, view in zip(cliques, copy, strict=True):
@@ -160,21 +162,45 @@ def _scaling_group(snapshot: Snapshot, place: GroupPlace, group: PodCliqueScalin
             found = snapshot.pods_of(view)
             is_new = is_new and _is_new(snapshot, view, snapshot.tree.template_hashes[clique])
             whole = whole and progress.clique_available(view, found)
+            back = back and _is_back(view, found)
             scheduled = scheduled or progress.scheduled(found) > 0
         available += whole
     return _Part(
         name,
         is_new=is_new,
-        is_available=available >= required_copies(group),
+        is_available=back and available >= required_copies(group),
         has_scheduled=scheduled,
         has_started=scheduled or progress.ever_healthy(group),
     )
 
 
+def _is_back(view: PodCliqueView, found: Sequence[PodView]) -> bool:
+    """Whether all pods of a PodClique serve again: what an update has replaced has come up, beyond the minimum too.
+
+    Pods for which there is no room, and those that somebody else holds back, are not waited for.
+    """
+    active = [pod for pod in found if pods.is_active(pod)]
+    return len(active) >= view.spec.replicas and all(
+        pods.is_ready(pod) or pods.is_done(pod) or cannot_be_placed(pod) for pod in active
+    )
+
+
+def cannot_be_placed(pod: PodView) -> bool:
+    """Whether there is no room for a pod, or somebody else holds it back from being scheduled."""
+    if pods.is_gated(pod):
+        return not pods.has_our_gate(pod)
+    return any(one.type == "PodScheduled" and one.reason == "Unschedulable" for one in pod.status.conditions)
+
+
 def _is_new(snapshot: Snapshot, view: PodCliqueView, hash: str) -> bool:
-    """Whether a PodClique stays, follows the template with this hash, and so do its pods."""
-    return (
-        not is_going(view.metadata)
-        and (view.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH) == hash
-        and all(pods.template_hash(pod) == hash for pod in snapshot.pods_of(view) if pods.is_active(pod))
+    """Whether a PodClique stays, follows the template with this hash, and so do its pods, except for those it keeps."""
+    if is_going(view.metadata) or (view.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH) != hash:
+        return False
+    held = None if view.status is None else view.status.update_progress
+    # What OnDelete has left old is not replaced before the PodClique's own template changes.
+    spared = clique_rollout.spared_until(held, hash, "")
+    return all(
+        pods.template_hash(pod) == hash or (spared is not None and (pod.metadata.creation_timestamp or "") <= spared)
+        for pod in snapshot.pods_of(view)
+        if pods.is_active(pod)
     )

@@ -25,7 +25,7 @@ class Replica(msgspec.Struct, frozen=True):
     is_new: bool
     """Nothing of an older template is left in it."""
     is_available: bool
-    """Everything in it exists, and has its minimum ready."""
+    """Everything in it exists, has its minimum ready, and none of its other pods is still on the way."""
     has_scheduled: bool = True
     """Some pod is on a node."""
     has_started: bool = True
@@ -75,7 +75,10 @@ def progressed(
     replicas: Iterable[Replica],
     now: datetime.datetime,
 ) -> UpdateProgress | None:
-    """The progress for the status. `replicas` are all that the set is to have; they are asked only in an update."""
+    """The progress for the status. `replicas` are all that the set is to have; they are asked only in an update.
+
+    What OnDelete has left old stays so when the strategy becomes another one, until the template changes.
+    """
     held = None if status is None else status.update_progress
     known = None if status is None else status.current_generation_hash
     if known is not None and known != generation_hash:

@@ -135,11 +135,11 @@ def _of_pod(world: World, change: Change[PodView]) -> Iterable[Key]:
 
 
 def _is_same(old: PodView, new: PodView) -> bool:
-    return (pods.is_active(old), pods.is_ready(old), pods.is_scheduled(old)) == (
-        pods.is_active(new),
-        pods.is_ready(new),
-        pods.is_scheduled(new),
-    )
+    return _pod_gist(old) == _pod_gist(new)
+
+
+def _pod_gist(pod: PodView) -> object:
+    return (pods.is_active(pod), pods.is_ready(pod), pods.is_scheduled(pod), replicas.cannot_be_placed(pod))
 
 
 def _of_topology(world: World, change: Change[ClusterTopologyBinding]) -> Iterable[Key]:

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from grove.api import labels
+from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodView
 from grove.operator import pods
 from grove.operator.conditions import moment
@@ -64,6 +66,17 @@ def _member(tree: Tree, place: CliquePlace, held: Held) -> Member:
 def is_whole(members: Iterable[Member]) -> bool:
     """Whether all pods of the gang are there: a scheduler that sees fewer would place a part of it."""
     return all(member.is_whole for member in members)
+
+
+def has_minimum(members: Iterable[Member]) -> bool:
+    """Whether each group has as many pods as must be placed together."""
+    return all(len(member.pods) >= member.minimum for member in members)
+
+
+def only_named(members: Iterable[Member], gang: PodGang) -> list[Member]:
+    """The members with those pods only that the stored gang names already."""
+    named = {reference.name for group in gang.spec.podgroups for reference in group.pod_references}
+    return [replace(one, pods=tuple([pod for pod in one.pods if pod.metadata.name in named])) for one in members]
 
 
 def due(members: Iterable[Member]) -> datetime.datetime | None:

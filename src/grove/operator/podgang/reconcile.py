@@ -13,7 +13,7 @@ from grove.api import labels
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podgang import PodGang
 from grove.kube.clock import Clock
-from grove.kube.errors import Conflict, KubeError, NotFound
+from grove.kube.errors import Conflict, Invalid, KubeError, NotFound
 from grove.kube.events import EventType, Recorder, Regarding
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS
@@ -62,7 +62,7 @@ class PodGangReconciler:
         self._backends = backends
         self._topology_enabled = topology_enabled
         self._pace: Pace[Key] = Pace()
-        self._filled: dict[Key, float] = {}  # when references of gangs that are not whole were last written
+        self._filled: dict[Key, float] = {}  # of gangs that lack pods: since when, or when they were last written
 
     async def __call__(self, key: Key) -> Outcome:
         held = self._world.gangs.get(key.name, key.namespace)
@@ -137,29 +137,24 @@ class PodGangReconciler:
         if held is not None and not is_controlled_by(held.metadata, tree.pcs.metadata):
             raise self._failed(tree.pcs, key.name, _foreign(key, tree))
         await self._relabel(tree.pcs, key.name, members)
-        wanted = self._wanted(tree, place, members)
+        if whole:
+            self._filled.pop(key, None)
         if held is None:
-            held = await self._create(tree, place, wanted)
-            self._note(key, whole)
-        elif (change := plan.change(held, wanted)) is not None:
+            held = await self._create(tree, place, self._wanted(tree, place, members))
+        elif (change := plan.change(held, self._wanted(tree, place, _named(members, held)))) is not None:
             wait = 0.0 if whole or not change.references_only else self._wait(key)
             if wait > 0:
                 return RequeueAfter(wait)
             held = await self._patch(tree.pcs, held, change)
-            self._note(key, whole)
+            if not whole:
+                self._filled[key] = self._clock.monotonic()
         return await self._tell(key, tree.pcs, held, members, whole)
 
     def _wait(self, key: Key) -> float:
-        """Seconds until references of a gang that is being refilled may be written again."""
-        last = self._filled.get(key)
-        return 0.0 if last is None else max(0.0, last + REFILL - self._clock.monotonic())
-
-    def _note(self, key: Key, whole: bool) -> None:
-        """It was written."""
-        if whole:
-            self._filled.pop(key, None)
-        else:
-            self._filled[key] = self._clock.monotonic()
+        """Seconds until references of a gang that lacks pods may be written. A pod that goes is mostly replaced at
+        once: then both are one write."""
+        now = self._clock.monotonic()
+        return max(0.0, self._filled.setdefault(key, now) + REFILL - now)
 
     async def _relabel(self, pcs: PodCliqueSet, gang: str, members: Sequence[Member]) -> None:
         for pod in gang_members.strays(members, gang):
@@ -225,9 +220,9 @@ class PodGangReconciler:
     async def _try(self, pcs: PodCliqueSet, name: str, write: Awaitable[T]) -> T:
         try:
             return await write
-        except (Conflict, NotFound) as error:
-            raise Retry(f"PodGang {name} or a pod of it has changed meanwhile: {error}", after=AGAIN) from error
         except (KubeError, ForeignObjectError) as error:
+            if _has_changed(error):
+                raise Retry(f"PodGang {name} or a pod of it has changed meanwhile: {error}", after=AGAIN) from error
             raise self._failed(pcs, name, error) from error
 
     def _failed(self, pcs: PodCliqueSet, name: str, error: Exception) -> StepError:
@@ -244,6 +239,22 @@ class PodGangReconciler:
             metadata.uid or "",
         )
         self._recorder.record(regarding, type, reason, message)
+
+
+def _named(members: Sequence[Member], held: PodGang) -> Sequence[Member]:
+    """The members as they are to be named. A gang that was whole once and is being built anew, as after a gang
+    termination, names no new pods before each group has its minimum: where pods are held back from a scheduler that
+    places them one by one, it would let the first ones go."""
+    if not status.is_initialized(held.status) or gang_members.has_minimum(members):
+        return members
+    return gang_members.only_named(members, held)
+
+
+def _has_changed(error: Exception) -> bool:
+    """Whether a write met another version, nothing, or another object of that name: the caches are about to know."""
+    if isinstance(error, Invalid) and error.details is not None:
+        return any(cause.field == "metadata.uid" for cause in error.details.causes or ())
+    return isinstance(error, (Conflict, NotFound))
 
 
 def _foreign(key: Key, tree: Tree) -> ForeignObjectError:

@@ -23,13 +23,15 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     """Those that are there, also the ones that are being deleted."""
     is_old: bool = False
     """Whether a member that is to stay has another template than its set."""
+    has_old_pods: bool = False
+    """Whether a pod of another template is left, as OnDelete leaves them."""
     is_scheduled: bool = False
     is_available: bool = False
     """Whether every member is there and has its minimum of pods ready."""
     is_updated: bool = False
     """Whether it is available and all its pods are of the newest templates."""
     is_healthy: bool = False
-    """Whether every member is there and is known not to be below its minimum."""
+    """Whether every member is there and has its minimum of pods ready, or still on their way there."""
     updated_members: int = 0
     breached_since: datetime.datetime | None = None
     """Since when a member that has once been scheduled is below its minimum."""
@@ -54,19 +56,21 @@ def _look(tree: Tree, places: Sequence[CliquePlace], held: dict[str, PodCliqueVi
         index=places[0].copy,
         members=tuple(view for _, view in found),
         is_old=any(not cliquesync.follows_template(tree, place, view) for place, view, _ in staying),
+        has_old_pods=any(
+            pods.made_from(of, tree.template_hashes[place.clique]) < pods.count(of).active for place, _, of in staying
+        ),
         is_scheduled=is_whole and all(progress.clique_scheduled(view, of) for _, view, of in staying),
         is_available=is_whole and all(progress.clique_available(view, of) for _, view, of in staying),
         is_updated=is_whole and updated == len(places),
-        is_healthy=is_whole and all(_is_healthy(view) for _, view, _ in staying),
+        is_healthy=is_whole and all(_is_healthy(view, of) for _, view, of in staying),
         updated_members=updated,
         breached_since=min(filter(None, (_breached_since(view, of) for _, view, of in staying)), default=None),
         progressed=max(filter(None, (_progressed(view, of) for _, view, of in staying)), default=None),
     )
 
 
-def _is_healthy(view: PodCliqueView) -> bool:
-    held = conditions.find(() if view.status is None else view.status.conditions, progress.BREACHED)
-    return held is not None and held.status != "True"
+def _is_healthy(view: PodCliqueView, of: Sequence[PodView]) -> bool:
+    return pods.count(of).healthy >= progress.required(view)
 
 
 def _breached_since(view: PodCliqueView, of: Sequence[PodView]) -> datetime.datetime | None:
@@ -74,7 +78,7 @@ def _breached_since(view: PodCliqueView, of: Sequence[PodView]) -> datetime.date
     since = progress.breached_since(view)
     if since is None or not progress.ever_scheduled(view):
         return None
-    return since if pods.count(of).healthy < progress.required(view) else None
+    return None if _is_healthy(view, of) else since
 
 
 def _progressed(view: PodCliqueView, of: Sequence[PodView]) -> datetime.datetime | None:

@@ -22,6 +22,7 @@ from grove.operator.pace import Pace
 from grove.operator.resources import POD_CLIQUES, SCALING_GROUPS
 from grove.operator.scalinggroup import copies, plan, rollout, status, termination
 from grove.operator.scalinggroup.copies import Copy
+from grove.operator.scalinggroup.ease import Ease
 from grove.operator.scalinggroup.members import SOON, MemberWriter, Owners, Written, regarding
 from grove.operator.scalinggroup.rollout import Rollout, Situation
 from grove.operator.scalinggroup.status import Observation
@@ -58,6 +59,7 @@ class ScalingGroupReconciler:
         self._recorder = recorder
         self._clock = clock
         self._pace: Pace[Key] = Pace()
+        self._ease: Ease[Key] = Ease()
 
     async def __call__(self, key: Key) -> Outcome:
         try:
@@ -67,14 +69,17 @@ class ScalingGroupReconciler:
 
     async def _reconcile(self, key: Key) -> Outcome:
         group = self._world.groups.get(key.name, key.namespace)
-        if group is None:
+        if group is None or group.metadata.deletion_timestamp is not None:
             self._pace.forget(key)
+            self._ease.forget(key)
+            if group is not None:
+                await self._release(group)
             return None
-        if group.metadata.deletion_timestamp is not None:
-            self._pace.forget(key)
-            await self._release(group)
-            return None
+        began = self._clock.monotonic()
+        if (rest := self._ease.wait(key, began)) > 0.0:
+            return RequeueAfter(rest)
         seen = self._look(group)
+        self._ease.looked(key, began, self._clock.monotonic())
         return None if seen is None else await self._keep(seen)
 
     # A group that is to be kept
@@ -96,7 +101,7 @@ class ScalingGroupReconciler:
             hash=tree.generation_hash,
             known=held.current_pod_clique_set_generation_hash,
             held=held.update_progress,
-            is_turn=rollout.is_turn(pcs, place.replica, tree.generation_hash),
+            turn=rollout.turn(pcs, place.replica, tree.generation_hash),
             on_delete=on_delete,
             pace=group.spec.rolling_update,
             cliques=len(tree.groups[place.group].clique_names),

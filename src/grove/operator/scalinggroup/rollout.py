@@ -7,6 +7,7 @@ counts as missing until its successor is available. Nothing goes while it is ano
 from __future__ import annotations
 
 import datetime
+import enum
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,6 +25,17 @@ LONGEST_LIST: Final = 50
 """So many replaced copies are named in the status, the last ones."""
 
 
+class Turn(enum.Enum):
+    """Whether copies may be replaced."""
+
+    SELECTED = enum.auto()
+    """The set updates this very replica."""
+    RECOVERY = enum.auto()
+    """The set updates nothing: what is old has been left behind."""
+    OTHERS = enum.auto()
+    """The set updates another replica, or has not taken note of its new templates yet: they may not."""
+
+
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """What a rollout is decided by, besides the copies."""
 
@@ -32,8 +44,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     known: str | None
     """The hash that all copies followed when they last did."""
     held: ScalingGroupUpdateProgress | None
-    is_turn: bool
-    """Whether copies may be replaced: it is this replica's turn, or the set has no update under way."""
+    turn: Turn
     on_delete: bool
     pace: RollingUpdate | None
     cliques: int
@@ -60,14 +71,15 @@ def decide(copies: Sequence[Copy], situation: Situation, now: datetime.datetime)
     held = situation.held
     if situation.on_delete:
         return Rollout(progress=_counted(_ended(_on_delete(copies, situation, now), now), copies, situation))
-    if situation.is_turn:
+    may_replace = situation.turn is not Turn.OTHERS
+    if may_replace:
         held = _followed(copies, situation, now)
     if held is None or held.update_ended_at is not None:
         return Rollout(progress=held)
     if all(copy.is_updated for copy in copies):
         held = replace(held, pod_clique_set_generation_hash=situation.hash)
         return Rollout(progress=_counted(_ended(held, now), copies, situation))
-    replaced = _replaced(copies, situation) if situation.is_turn else ()
+    replaced = _replaced(copies, situation) if may_replace else ()
     available = {copy.index for copy in copies if copy.is_available}
     held = _selected(held, [index for index in replaced if index in available])
     return Rollout(
@@ -77,19 +89,16 @@ def decide(copies: Sequence[Copy], situation: Situation, now: datetime.datetime)
     )
 
 
-def is_turn(pcs: PodCliqueSet, replica: int, hash: str) -> bool:
-    """Whether old copies in a replica of a set may be replaced now.
-
-    Not before the set has taken note of its new templates. While it updates, only in the replica that it has selected;
-    else everywhere: then whatever is old has been left behind.
-    """
+def turn(pcs: PodCliqueSet, replica: int, hash: str) -> Turn:
+    """Whose turn it is in a set whose templates have this hash."""
     status = pcs.status
     if status is None or status.current_generation_hash != hash:
-        return False
+        return Turn.OTHERS
     progress = status.update_progress
     if progress is None or progress.update_ended_at is not None:
-        return True
-    return any(one.replica_index == replica and one.update_ended_at is None for one in progress.currently_updating)
+        return Turn.RECOVERY
+    selected = {one.replica_index for one in progress.currently_updating if one.update_ended_at is None}
+    return Turn.SELECTED if replica in selected else Turn.OTHERS
 
 
 # The way of an update
@@ -102,7 +111,7 @@ def _followed(
     held = situation.held
     if held is not None and held.update_ended_at is None and held.pod_clique_set_generation_hash == situation.hash:
         return held
-    return _begun(situation, now) if any(copy.is_old for copy in copies) else held
+    return _begun(situation, now) if any(_is_old(copy, situation) for copy in copies) else held
 
 
 def _on_delete(
@@ -153,10 +162,16 @@ def _counted(
 
 def _replaced(copies: Sequence[Copy], situation: Situation) -> tuple[int, ...]:
     """Old copies that serve nobody, and of the others the lowest ones, as far as they may be missing."""
-    idle = [copy.index for copy in copies if copy.is_old and not copy.is_available]
-    serving = [copy.index for copy in copies if copy.is_old and copy.is_available]
+    old = [copy for copy in copies if _is_old(copy, situation)]
+    idle = [copy.index for copy in old if not copy.is_available]
+    serving = [copy.index for copy in old if copy.is_available]
     allowed = _allowed(situation.pace) - sum(not copy.is_available for copy in copies)
     return (*idle, *serving[: max(0, allowed)])
+
+
+def _is_old(copy: Copy, situation: Situation) -> bool:
+    """Pods that OnDelete has left old stay so until the set itself updates them."""
+    return copy.is_old or (copy.has_old_pods and situation.turn is Turn.SELECTED)
 
 
 def _allowed(pace: RollingUpdate | None) -> int:

@@ -1,5 +1,7 @@
 """The status of a scaling group, from its copies. Pure.
 
+Everything in it is counted from pods: what PodCliques say of themselves comes later.
+
 `GangTerminationInProgress` is written by the controller of PodCliqueSets; here it is kept, and removed when the group
 is well again.
 """

@@ -26,12 +26,12 @@ from grove.runtime.source import Source
 
 def sources(world: World) -> list[Source[Key]]:
     """What the controller of scaling groups follows."""
-    pods_seen = _Pods(world)
+    members = Members(world)
     return [
         Followed(world.groups, of_group),
         Followed(world.sets, lambda change: of_set(world, change)),
-        Followed(world.cliques, pods_seen.of_clique),
-        Followed(world.pods, pods_seen.of_pod),
+        Followed(world.cliques, members.of_clique),
+        Followed(world.pods, members.of_pod),
     ]
 
 
@@ -67,7 +67,7 @@ class _Facts(msgspec.Struct, frozen=True):
     hashes: frozenset[str]
 
 
-class _Pods:
+class Members:
     """Remembers how the members fared when their groups were last woken."""
 
     def __init__(self, world: World) -> None:
@@ -85,8 +85,11 @@ class _Pods:
         return _owner(known)
 
     def of_pod(self, change: Change[PodView]) -> Iterable[Key]:
-        known = change.new or change.old
-        owner = None if known is None else controller_of(known.metadata)
+        old, new = change
+        known = new or old
+        if known is None or (old is not None and new is not None and _state(old) == _state(new)):
+            return ()
+        owner = controller_of(known.metadata)
         clique = None if owner is None else self._world.cliques.by_uid(owner.uid)
         if clique is None:
             return ()
@@ -106,6 +109,11 @@ class _Pods:
             is_healthy=pods.count(active).healthy >= needed,
             hashes=frozenset(pods.template_hash(pod) for pod in active),
         )
+
+
+def _state(pod: PodView) -> object:
+    """What of a pod its clique counts."""
+    return pods.count((pod,)), pods.is_done(pod), pods.template_hash(pod), pod.metadata.owner_references
 
 
 def _owner(clique: PodCliqueView) -> tuple[Key, ...]:

@@ -50,7 +50,10 @@ def asked(
 ) -> Request:
     """The request to create an object, or to update the old one, read from the bytes that would come."""
     shown: JSON = tree or old or {}
-    metadata: JSON = shown.get("metadata") or {}
+    metadata = shown.get("metadata")
+    told = (
+        {key: value for key, value in metadata.items() if isinstance(value, str)} if isinstance(metadata, dict) else {}
+    )
     group, _, version = str(shown.get("apiVersion", "")).rpartition("/")
     body = {
         "apiVersion": "admission.k8s.io/v1",
@@ -58,8 +61,8 @@ def asked(
         "request": {
             "uid": "request-1",
             "kind": {"group": group, "version": version, "kind": kind or shown.get("kind", "")},
-            "name": metadata.get("name", ""),
-            "namespace": metadata.get("namespace", ""),
+            "name": told.get("name", ""),
+            "namespace": told.get("namespace", ""),
             "operation": operation or ("CREATE" if old is None else "UPDATE"),
             "userInfo": {"username": user, "groups": ["people"]},
             "object": tree,

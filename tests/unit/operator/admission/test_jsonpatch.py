@@ -29,3 +29,7 @@ from grove.operator.admission.jsonpatch import difference
 )
 def test_only_what_differs_is_touched(before: Any, after: Any, operations: list[dict[str, Any]]) -> None:
     assert difference(before, after) == operations
+
+
+def test_a_whole_number_is_not_what_is_written_with_a_point() -> None:
+    assert difference(1, 1.0) == [{"op": "replace", "path": "", "value": 1.0}]

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from grove.api.fields import JSON
 from grove.operator.admission.certificates import Bundle
-from grove.operator.admission.registrar import Registrar
+from grove.operator.admission.registrar import CALM, Registrar
 from grove.operator.admission.registration import MUTATING, VALIDATING, Service, configurations
 from grove.operator.admission.served import Served
 from grove.testing.virtualtime import VirtualClock, run
@@ -22,6 +22,7 @@ class World:
 
     def __init__(self, cluster: Cluster, served: Served | None = None, *, with_authorizer: bool = True) -> None:
         self.cluster = cluster
+        self.task: asyncio.Task[None]
         self.listening = asyncio.Event()
         self.served = served or Served()
         if served is None:
@@ -86,8 +87,9 @@ def test_what_is_registered_is_not_written_again() -> None:
 def test_new_authorities_reach_every_configuration() -> None:
     async def scene(world: World) -> None:
         await world.registered()
+        await world.cluster.clock.sleep(CALM)
         world.served.take(authorities=b"second first")
-        await until(world.cluster.clock, lambda: world.cluster.count(verb="apply") == 2 * ALL)
+        assert await until(world.cluster.clock, lambda: world.cluster.count(verb="apply") == 2 * ALL) < 1.0
         for wanted in configurations(Service(namespace=NAMESPACE), b"", with_authorizer=True):
             found = world.cluster.get_now(wanted.resource, wanted.name)
             assert found is not None
@@ -126,14 +128,58 @@ def test_a_replica_that_starts_puts_right_what_was_changed() -> None:
     play(scene)
 
 
-def test_the_authorizer_is_taken_away_by_a_replica_that_starts_without_it() -> None:
+def test_two_that_want_different_things_do_not_answer_each_other_at_full_speed() -> None:
     async def scene(world: World) -> None:
         await world.registered()
-        other = World(world.cluster, with_authorizer=False)
+        clock, cluster = world.cluster.clock, world.cluster
+        other = World(cluster, with_authorizer=False)
+        other.served.take(authorities=b"of another Grove")
         async with running(other.registrar):
             await other.registered()
-            # The replica of before, with the authorizer, takes that for a deletion; it is about to end.
-            assert world.cluster.count(verb="delete", name="authorizer-webhook") == 1
+            before = len(cluster.writes)
+            await clock.sleep(100 * CALM)
+            assert ALL < len(cluster.writes) - before <= 2 * 101 * ALL
+
+    play(scene)
+
+
+def test_the_last_one_that_is_left_has_its_way() -> None:
+    async def scene(world: World) -> None:
+        """An upgrade that turns the authorizer off, and two replicas that saw it otherwise until they ended."""
+        cluster = world.cluster
+        new = World(cluster, with_authorizer=False)
+        async with running(new.registrar):
+            await new.registered()
+            await world.registered()
+            await cluster.clock.sleep(10 * CALM)
+            world.task.cancel()
+            await cluster.clock.sleep(3 * CALM)
+            assert cluster.get_now(VALIDATING, "authorizer-webhook") is None
+            assert cluster.get_now(VALIDATING, NAME) is not None
+
+    async def on(clock: VirtualClock) -> None:
+        world = World(Cluster(clock))
+        world.task = asyncio.ensure_future(world.registrar.run())
+        await scene(world)
+
+    run(on)
+
+
+def test_a_replica_that_hears_of_a_new_authority_late_does_not_undo_it() -> None:
+    async def scene(world: World) -> None:
+        await world.registered()
+        clock = world.cluster.clock
+        late = World(world.cluster)
+        async with running(late.registrar):
+            await late.registered()
+            await clock.sleep(2 * CALM)
+            before = len(world.cluster.writes)
+            world.served.take(authorities=b"second first")
+            await clock.sleep(CALM / 2)
+            late.served.take(authorities=b"second first")
+            await clock.sleep(10 * CALM)
+            assert len(world.cluster.writes) - before == ALL
+            assert world.bundle() == b"second first"
 
     play(scene)
 

@@ -155,11 +155,11 @@ def test_another_difference_is_put_right_at_the_start_and_never_again(field: str
     assert list(steps(wanted(), there, starting=False)) == []
 
 
-def test_an_authorizer_that_is_off_is_removed_at_the_start() -> None:
+@pytest.mark.parametrize("starting", [True, False])
+def test_an_authorizer_that_is_off_is_removed(starting: bool) -> None:
     there, off = held(wanted()), wanted(with_authorizer=False)
-    assert list(steps(off, there, starting=True)) == [
+    assert list(steps(off, there, starting=starting)) == [
         Step(registration.VALIDATING, "authorizer-webhook", uid="authorizer-webhook")
     ]
-    assert list(steps(off, there, starting=False)) == []
     del there["validatingwebhookconfigurations", "authorizer-webhook"]
-    assert list(steps(off, there, starting=True)) == []
+    assert list(steps(off, there, starting=starting)) == []

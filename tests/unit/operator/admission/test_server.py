@@ -77,7 +77,6 @@ def test_it_listens_when_there_is_a_certificate() -> None:
         made = Rig({PATH: allow}, 1.0)
         await asyncio.wait({made.task}, timeout=0.01)
         assert made.server.check() == "certificates are not ready yet"
-        made.served._ready.clear()
         made.take(issue(["127.0.0.1"], SystemClock().wall()))
         assert made.server.check() == "the webhook server does not listen yet"
         await made.server.started.wait()

@@ -19,13 +19,14 @@ from tests.unit.operator.builders import clique, pcs, template_clique
 SETTINGS = PodSettings(waiter_image="grove-initc:1", waiter_resources={"limits": {"cpu": "1"}})
 GROVE, PLAIN = GroveScheduler("grove-scheduler"), PlainScheduler("default-scheduler")
 PLACE = CliquePlace(0, "worker")
+FOURTH = NewPod(name="demo-0-worker-abcde", index=3)
 
 
 def built(
     held: PodCliqueView | None = None,
     found: PodCliqueSet | None = None,
     *,
-    new: NewPod = NewPod(name="demo-0-worker-abcde", index=3),
+    new: NewPod = FOURTH,
     backend: Backend = GROVE,
     settings: PodSettings = SETTINGS,
 ) -> JSON:
@@ -59,7 +60,12 @@ def test_a_pod_belongs_to_its_podclique_and_says_where_it_stands() -> None:
 
 
 def test_annotations_of_the_template_are_passed_on_and_others_not() -> None:
-    notes = {"mine": "yes", "grove.io/template-replicas": "2", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
+    notes = {
+        "mine": "yes",
+        "grove.io/template-replicas": "2",
+        "grove.io/template-keys": "{}",
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+    }
     held = clique(metadata={"annotations": notes})
     assert built(held)["metadata"]["annotations"] == {"mine": "yes"}
     again = NewPod(name="x", index=0, replacements=2)

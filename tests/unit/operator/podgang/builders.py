@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ from grove.operator.tree import Copies, GangPlace, Tree
 from grove.operator.views import PodCliqueView
 
 JSON = dict[str, Any]
+T = TypeVar("T")
 
 NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
 BASE = GangPlace(0)
@@ -59,7 +60,7 @@ class Cluster:
             },
             "spec": {"replicas": replicas},
         }
-        self.cliques[name] = msgspec.convert(tree, PodCliqueView)
+        self.cliques[name] = view_of(tree, PodCliqueView)
         self.pods[name] = [pod(f"{name}-p{index}", gang=found[labels.POD_GANG]) for index in range(replicas)]
 
     def held(self) -> Held:
@@ -84,14 +85,15 @@ class Cluster:
 
 
 def pod(name: str, *, gang: str = "set-0", node: str = "", phase: str = "Pending", **more: Any) -> PodView:
-    metadata = {"name": name, "namespace": "ns", "uid": f"{name}-uid", "labels": {labels.POD_GANG: gang}}
+    found = {labels.MANAGED_BY: labels.MANAGED_BY_VALUE, labels.POD_GANG: gang}
+    metadata = {"name": name, "namespace": "ns", "uid": f"{name}-uid", "labels": found}
     conditions = [{"type": "Ready", "status": "True"}] if more.pop("ready", False) else []
     tree = {
         "metadata": metadata | more.pop("metadata", {}),
         "spec": {"nodeName": node, "restartPolicy": more.pop("restart", "Always")},
         "status": {"phase": phase, "conditions": conditions},
     }
-    return msgspec.convert(tree, PodView)
+    return view_of(tree, PodView)
 
 
 def stored(body: JSON, **metadata: Any) -> PodGang:
@@ -116,6 +118,23 @@ def merged(tree: Any, patch: Any) -> Any:
         else:
             found[key] = merged(found.get(key), value)
     return found
+
+
+def view_of(tree: JSON, kind: type[T]) -> T:
+    """The object as a cache decodes it."""
+    return msgspec.json.decode(msgspec.json.encode(tree), type=kind)
+
+
+def tree_of(obj: Any) -> JSON:
+    """The JSON of an object of the caches, or of a body."""
+    tree: JSON = msgspec.json.decode(msgspec.json.encode(obj))
+    return tree
+
+
+def with_metadata(obj: Any, **metadata: Any) -> Any:
+    """The object with other metadata."""
+    tree = tree_of(obj)
+    return view_of({**tree, "metadata": {**tree["metadata"], **metadata}}, type(obj))
 
 
 def recorded(gang: PodGang) -> marks.Record:

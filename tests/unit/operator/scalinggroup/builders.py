@@ -31,8 +31,8 @@ def after(seconds: float) -> datetime.datetime:
 
 def clique(name: str, **spec: Any) -> JSON:
     """A clique of a template; `labels`, `annotations` and `rollingUpdate` stand beside its spec."""
-    outer = {key: spec.pop(key) for key in ("labels", "annotations", "rollingUpdate") if key in spec}
-    inner = {"roleName": name, "replicas": 2, "minAvailable": 1, "podSpec": pod_spec()} | spec
+    outer: JSON = {key: spec.pop(key) for key in ("labels", "annotations", "rollingUpdate") if key in spec}
+    inner: JSON = {"roleName": name, "replicas": 2, "minAvailable": 1, "podSpec": pod_spec()} | spec
     return {"name": name, **outer, "spec": inner}
 
 
@@ -45,9 +45,11 @@ def pod_clique_set(
 ) -> PodCliqueSet:
     """A set `x`; a scaling group `sg` of the cliques that `group` names. `fields` are those of the group, of the
     template, or of the spec."""
-    groups = []
+    groups: list[JSON] = []
     if group:
-        config = {key: fields.pop(key) for key in ("minAvailable", "scaleConfig", "rollingUpdate") if key in fields}
+        config: JSON = {
+            key: fields.pop(key) for key in ("minAvailable", "scaleConfig", "rollingUpdate") if key in fields
+        }
         groups = [{"name": "sg", "cliqueNames": list(group), "replicas": fields.pop("copies", 2), **config}]
     template: JSON = {"cliques": list(cliques)} | ({"podCliqueScalingGroups": groups} if groups else {})
     spec = {key: fields.pop(key) for key in ("replicas", "updateStrategy") if key in fields}
@@ -107,14 +109,14 @@ def view(body: Mapping[str, Any]) -> PodCliqueView:
 
 def pod(of: PodCliqueView, index: int = 0, *, hash: str = "", ready: bool = True, node: str = "node") -> PodView:
     """A pod of a PodClique, by default of its own template."""
-    own = (of.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH, "")
+    own = of.metadata.labels or {}
     since = timestamp(after(60.0))
     body: JSON = {
         "metadata": {
             "name": f"{of.metadata.name}-{index}",
             "namespace": "ns",
             "uid": f"{of.metadata.uid}-{index}",
-            "labels": {labels.POD_TEMPLATE_HASH: hash or own},
+            "labels": own | ({labels.POD_TEMPLATE_HASH: hash} if hash else {}),
         },
         "spec": {"nodeName": node} if node else {},
         "status": {

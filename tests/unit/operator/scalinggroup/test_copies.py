@@ -65,7 +65,7 @@ def test_a_copy_with_a_missing_or_leaving_member_is_not_available() -> None:
 
 
 def test_a_copy_is_as_available_as_its_weakest_member() -> None:
-    found = the_copy(one_copy(), lambda _: () if view.metadata.name == WORKER else pods(view))
+    found = the_copy(one_copy(), lambda view: () if view.metadata.name == WORKER else pods(view))
     assert not found.is_scheduled
     assert not found.is_available
     found = the_copy(one_copy(), lambda view: pods(view, ready=view.metadata.name != WORKER))
@@ -88,8 +88,11 @@ def test_members_that_are_leaving_do_not_make_a_copy_old() -> None:
     assert not the_copy(store, tree=Tree(leader_and_worker(image="server:v2"), {})).is_old
 
 
-def test_members_whose_health_is_not_known_yet_do_not_make_a_copy_healthy() -> None:
-    assert not the_copy(one_copy(conditions=[])).is_healthy
+def test_a_copy_is_healthy_by_its_pods_whatever_its_members_say_so_far() -> None:
+    assert the_copy(one_copy(conditions=[])).is_healthy
+    assert the_copy(one_copy(BROKEN)).is_healthy
+    assert not the_copy(one_copy(), lambda view: pods(view, node="", ready=False)).is_healthy
+    assert the_copy(one_copy(), lambda view: pods(view, ready=False)).is_healthy, "they are on their way"
 
 
 def test_a_copy_is_broken_since_the_first_of_its_members_is() -> None:
@@ -117,3 +120,11 @@ def test_all_copies_that_are_to_exist_are_looked_at() -> None:
 
 def test_without_pods_a_copy_came_further_when_its_members_were_made() -> None:
     assert the_copy(one_copy(), lambda _: ()).progressed == START
+
+
+def test_pods_that_on_delete_left_old_are_seen() -> None:
+    found = the_copy(one_copy(), lambda view: pods(view, hash="old"))
+    assert found.has_old_pods
+    assert not found.is_old
+    assert not found.is_updated
+    assert not the_copy(one_copy()).has_old_pods

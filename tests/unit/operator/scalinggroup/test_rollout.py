@@ -11,7 +11,7 @@ from grove.api.kinds.scaling import RollingUpdate
 from grove.api.kinds.scalinggroup import ReplicaSelection, ScalingGroupUpdateProgress
 from grove.operator.conditions import timestamp
 from grove.operator.scalinggroup.copies import Copy
-from grove.operator.scalinggroup.rollout import Rollout, Situation, decide, is_running, is_turn
+from grove.operator.scalinggroup.rollout import Rollout, Situation, Turn, decide, is_running, turn
 from tests.unit.operator.scalinggroup.builders import after, leader_and_worker
 
 NOW = after(1000)
@@ -31,7 +31,10 @@ def old(index: int, *, ready: bool = True) -> Copy:
 
 
 def progress(hash: str = "new", *, ended: bool = False, **rest: Any) -> ScalingGroupUpdateProgress:
-    times = {"update_started_at": timestamp(after(500)), "update_ended_at": timestamp(after(600)) if ended else None}
+    times: dict[str, Any] = {
+        "update_started_at": timestamp(after(500)),
+        "update_ended_at": timestamp(after(600)) if ended else None,
+    }
     return ScalingGroupUpdateProgress(pod_clique_set_generation_hash=hash, **times, **rest)
 
 
@@ -40,7 +43,7 @@ def situation(**rest: Any) -> Situation:
         "hash": "new",
         "known": "old",
         "held": None,
-        "is_turn": True,
+        "turn": Turn.SELECTED,
         "on_delete": False,
         "pace": None,
         "cliques": 2,
@@ -100,9 +103,9 @@ def test_old_copies_that_serve_nobody_all_go_first_and_are_no_selection() -> Non
 
 
 def test_nothing_is_replaced_while_it_is_another_replicas_turn() -> None:
-    assert decide([old(0), old(1, ready=False)], situation(is_turn=False), NOW) == Rollout()
+    assert decide([old(0), old(1, ready=False)], situation(turn=Turn.OTHERS), NOW) == Rollout()
     held = progress("before")
-    found = decide([old(0), new(1)], situation(is_turn=False, held=held), NOW)
+    found = decide([old(0), new(1)], situation(turn=Turn.OTHERS, held=held), NOW)
     assert found.replace == ()
     assert found.progress is not None
     assert found.progress.pod_clique_set_generation_hash == "before"
@@ -144,9 +147,16 @@ def test_an_update_that_has_ended_stays_as_it_is() -> None:
 
 
 def test_what_was_left_behind_is_replaced_later() -> None:
-    found = decide([new(0), old(1)], situation(held=progress(ended=True)), NOW)
+    found = decide([new(0), old(1)], situation(held=progress(ended=True), turn=Turn.RECOVERY), NOW)
     assert found.replace == (1,)
     assert is_running(found.progress)
+
+
+def test_pods_that_on_delete_left_old_are_replaced_only_when_the_set_updates_them() -> None:
+    left = Copy(index=0, has_old_pods=True, is_available=True)
+    held = progress(ended=True)
+    assert decide([left], situation(held=held, turn=Turn.RECOVERY), NOW) == Rollout(progress=held)
+    assert decide([left], situation(held=held), NOW).replace == (0,)
 
 
 def test_only_the_last_replaced_copies_are_named() -> None:
@@ -194,22 +204,24 @@ def test_the_deadline_counts_from_when_something_last_came_about() -> None:
 # Whose turn it is
 
 
-def turn(replica: int = 0, **status: Any) -> bool:
-    return is_turn(leader_and_worker(status={"currentGenerationHash": "h", **status}), replica, "h")
+def whose(replica: int = 0, **status: Any) -> Turn:
+    return turn(leader_and_worker(status={"currentGenerationHash": "h", **status}), replica, "h")
 
 
-def test_without_an_update_of_the_set_it_is_everybodys_turn() -> None:
-    assert turn()
-    assert turn(7, updateProgress={"updateStartedAt": timestamp(NOW), "updateEndedAt": timestamp(NOW)})
+def test_without_an_update_of_the_set_what_was_left_behind_may_be_replaced() -> None:
+    assert whose() is Turn.RECOVERY
+    ended = {"updateStartedAt": timestamp(NOW), "updateEndedAt": timestamp(NOW)}
+    assert whose(7, updateProgress=ended) is Turn.RECOVERY
 
 
 def test_while_the_set_updates_it_is_the_turn_of_the_selected_replica() -> None:
     selected = [{"replicaIndex": 1}, {"replicaIndex": 2, "updateEndedAt": timestamp(NOW)}]
     running = {"updateStartedAt": timestamp(NOW), "currentlyUpdating": selected}
-    assert [turn(replica, updateProgress=running) for replica in range(3)] == [False, True, False]
-    assert not turn(updateProgress={"updateStartedAt": timestamp(NOW)})
+    turns = [whose(replica, updateProgress=running) for replica in range(3)]
+    assert turns == [Turn.OTHERS, Turn.SELECTED, Turn.OTHERS]
+    assert whose(updateProgress={"updateStartedAt": timestamp(NOW)}) is Turn.OTHERS
 
 
 def test_before_the_set_has_noted_its_new_templates_it_is_nobodys_turn() -> None:
-    assert not turn(currentGenerationHash="before")
-    assert not is_turn(leader_and_worker(), 0, "h")
+    assert whose(currentGenerationHash="before") is Turn.OTHERS
+    assert turn(leader_and_worker(), 0, "h") is Turn.OTHERS

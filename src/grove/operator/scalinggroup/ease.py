@@ -1,0 +1,37 @@
+"""Keeps large objects from taking all the time: after each look they rest for many times as long as it took.
+
+Thousands of pods that come up wake their group again and again. Small groups do not notice, large ones are looked at
+less often and so never cost more than a small share of the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Final, Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+
+REST: Final = 10.0
+"""So many times as long as a look took."""
+
+
+class Ease(Generic[Key]):
+    """See the top of the module. Times are a clock's monotonic seconds; what is kept here may be lost at any time."""
+
+    def __init__(self) -> None:
+        self._until: dict[Key, float] = {}
+
+    def wait(self, key: Key, now: float) -> float:
+        """Seconds until the next look; 0 if now."""
+        return max(0.0, self._until.get(key, now) - now)
+
+    def looked(self, key: Key, began: float, ended: float) -> None:
+        self._until[key] = ended + REST * (ended - began)
+
+    def forget(self, key: Key) -> None:
+        """There is nothing to look at any more."""
+        self._until.pop(key, None)
+
+    def __len__(self) -> int:
+        """How many are remembered."""
+        return len(self._until)

@@ -1,0 +1,39 @@
+"""The rights of the operator, after all other tests here: nothing was forbidden, and nothing was in vain.
+
+Named so that it runs last; alone it says little.
+"""
+
+import pytest
+
+from grove.operator.permissions import PERMISSIONS, Permission
+from tests.cluster.operator.audit import NAMESPACE, Asked, Audit
+from tests.cluster.operator.operator import Operator
+
+
+def uses(permission: Permission, resource: str, verb: str, asked: set[Asked]) -> bool:
+    return any(
+        (one.group, one.resource, one.verb) == (permission.group, resource, verb)
+        and (permission.where == "cluster" or one.namespace == NAMESPACE)
+        for one in asked
+    )
+
+
+def test_nothing_was_forbidden(operator: Operator, audit: Audit) -> None:
+    assert audit.forbidden() == []
+
+
+def test_every_right_was_used(request: pytest.FixtureRequest, operator: Operator, audit: Audit) -> None:
+    modules = {item.path.name for item in request.session.items}
+    needed = {path.name for path in request.path.parent.glob("test_*.py")}
+    if not needed <= modules:
+        return  # not all tests ran: what was not asked for says nothing
+    asked = audit.asked()
+    unused = [
+        f"{verb} {resource}.{permission.group}"
+        for permission in PERMISSIONS
+        if permission.by_request
+        for resource in permission.resources
+        for verb in permission.verbs
+        if not uses(permission, resource, verb, asked)
+    ]
+    assert not unused
