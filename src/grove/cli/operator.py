@@ -104,7 +104,7 @@ def command(ctx: click.Context, config: str, kubeconfig: str, context: str, webh
     settings, warnings = configurations.read_with_warnings(config) if config else (OperatorConfiguration(), [])
     logs.configure(sys.stdout, form=settings.log_format, level=settings.log_level)
     for warning in warnings:
-        log.warning("configuration", extra={"file": config, "problem": str(warning)})
+        log.info("configuration passed over", extra={"file": config, "problem": str(warning)})
     if not config:
         log.info("no configuration given: defaults are in force")
     try:

@@ -64,6 +64,9 @@ def test_a_controllers_metrics_are_its_statistics() -> None:
         assert seen["grove_reconcile_seconds_bucket", "1.0"] == 0
         assert seen["grove_reconcile_seconds_bucket", "5.0"] == 3
         assert seen["grove_workers", "pods"] == 1
+        assert seen["grove_reconcile_errors_total", "ValueError"] == 1
+        renamed = samples(Metrics(controllers=lambda: [controller], prefix="grove_operator_").text())
+        assert renamed.keys() == {(name.replace("grove_", "grove_operator_"), label) for name, label in seen}
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

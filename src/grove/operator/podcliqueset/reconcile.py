@@ -20,6 +20,7 @@ from grove.kube.clock import Clock
 from grove.kube.errors import KubeError
 from grove.kube.events import Recorder, Regarding
 from grove.operator import conditions, statuses
+from grove.operator.owners import is_controlled_by
 from grove.operator.pace import Pace
 from grove.operator.podcliqueset import plan, replicas, rollout, steps, termination
 from grove.operator.podcliqueset.deletion import Deletion
@@ -28,12 +29,13 @@ from grove.operator.podcliqueset.snapshot import Snapshot, look
 from grove.operator.podcliqueset.status import Outcome as Ended
 from grove.operator.podcliqueset.status import is_urgent, summary
 from grove.operator.podcliqueset.steps import Steps
-from grove.operator.resources import POD_CLIQUE_SETS, SCALING_GROUPS
+from grove.operator.resources import POD_CLIQUE_SETS, POD_GANGS, SCALING_GROUPS
 from grove.operator.world import Key, World
-from grove.operator.writer import Writer
+from grove.operator.writer import ForeignObjectError, Writer
 from grove.runtime.outcomes import Outcome, RequeueAfter
 
 REPLICA_CODE: Final = "ERR_DELETE_PCS_REPLICA"
+GANG_CODE: Final = "ERR_CREATE_OR_PATCH_PODGANG"
 
 
 class PodCliqueSetReconciler:
@@ -71,6 +73,7 @@ class PodCliqueSetReconciler:
         done = Steps(self._writer, pcs.metadata)
         snapshot = await self._recycled(snapshot, done, happenings)
         snapshot = await self._carried_out(snapshot, done, happenings)
+        self._find_foreign_gangs(snapshot, done)
         return await self._conclude(key, snapshot, done, happenings)
 
     # The set itself
@@ -146,6 +149,16 @@ class PodCliqueSetReconciler:
         happenings.cliques_deleted(await done.delete(steps.CLIQUE, [one.metadata for one in wanted.members]))
         await done.carry_out(steps.AUTOSCALER, wanted.autoscalers)
         return look(self._world, pcs)
+
+    def _find_foreign_gangs(self, snapshot: Snapshot, done: Steps) -> None:
+        """Gangs are another controller's, but users look for what is wrong in the status of the set."""
+        pcs, tree = snapshot.pcs, snapshot.tree
+        for place in tree.gangs():
+            held = self._world.gangs.get(tree.gang_name(place), tree.namespace)
+            if held is not None and not is_controlled_by(held.metadata, pcs.metadata):
+                name = held.metadata.name
+                cause = ForeignObjectError(POD_GANGS, tree.namespace, name, f"PodCliqueSet {tree.name}")
+                done.failed(GANG_CODE, f"could not write PodGang {name}", cause)
 
     # The end
 
