@@ -136,7 +136,8 @@ class Player:
 
     def edit_replicas(self) -> Turn:
         wish = self._rng.choice(self.wishes)
-        part: Clique | Group = self._rng.choice([*wish.cliques, *wish.groups])
+        parts: list[Clique | Group] = [*wish.cliques, *wish.groups]
+        part = self._rng.choice(parts)
         replicas = part.least + self._rng.randint(0, 2)
         wish.edit_replicas(part.name, replicas)
         self._workloads.apply(wish.manifest())
