@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import json
 import os
 import random
 import signal
@@ -53,7 +52,7 @@ KILLED, NOT_STARTED = -signal.SIGKILL, 4
 
 
 class Storm:
-    """To be used with `with`. It rages only while it is told to."""
+    """To be used with `with`. It begins when it is told to."""
 
     def __init__(self, cluster: ControlPlane, seed: int) -> None:
         self.kills = 0
@@ -96,14 +95,6 @@ class Storm:
     def rage(self, kills: int) -> None:
         """From now on requests fail, and the operator is killed so many times."""
         self._rages, self._left = True, kills
-
-    def calm(self) -> None:
-        self._rages, self._left = False, 0
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it has killed as often as it was told."""
-        return self._left == 0
 
     def threaten(self, pid: int) -> None:
         """Whom it kills next."""
@@ -178,7 +169,3 @@ class Survivor:
         if code not in (KILLED, NOT_STARTED):
             self.odd_ends.append(f"it ended with {code}: {self._operator.text()[-3000:]}")
         self.start()
-
-    def errors(self) -> list[str]:
-        """What it has logged as errors that were nobody's doing: a traceback that no fault explains."""
-        return [json.dumps(one) for one in self._operator.lines() if one.get("level") == "error"]
