@@ -9,7 +9,7 @@ An Event costs a write, and a user reads few of them:
 - After `SIMILAR` messages that differ only in their text, one Event stands for all that follow, with the last message.
 - An object has `BURST` writes at once and one more every `REFILL` seconds: a loop that records in every round cannot
   flood the server. What happens meanwhile is counted and goes out with the next write.
-- The queue is bounded. What does not fit, and what the server refuses repeatedly, is dropped and counted.
+- The queue is bounded. What does not fit, and what the server refuses, is dropped and counted.
 
 What is waiting is sent once more when `run` is cancelled, within `DRAIN` seconds.
 """
@@ -41,8 +41,12 @@ DRAIN = 5.0
 MAX_MESSAGE = 1024
 
 
+class EventRefused(Exception):
+    """The server will not take an Event, however often it is sent: its namespace is gone, or going."""
+
+
 class EventStore(Protocol):
-    """Where Events are kept. Raises whatever it likes when a write fails."""
+    """Where Events are kept. Raises EventRefused, and whatever else it likes when a write fails."""
 
     async def create(self, event: EventObject) -> None: ...
 
@@ -225,8 +229,16 @@ class Recorder:
             except asyncio.CancelledError:
                 self._put_back(occurrence, pending)
                 raise
+            except EventRefused as error:
+                self._refused(occurrence, pending, error)
             except Exception as error:  # noqa: BLE001 - the store may raise anything; it is counted and logged
                 await self._try_again_later(occurrence, pending, error)
+
+    def _refused(self, occurrence: Occurrence, pending: Pending, error: EventRefused) -> None:
+        """At once: waiting would keep the Events of everybody else waiting too."""
+        self._failures += 1
+        self._dropped += pending.count
+        log.debug("event refused", extra={"reason": occurrence.reason, "error": str(error)})
 
     async def _try_again_later(self, occurrence: Occurrence, pending: Pending, error: Exception) -> None:
         self._failures += 1

@@ -1,8 +1,8 @@
 """Events, kept by an API server."""
 
 from grove.kube.client import Client
-from grove.kube.errors import NotFound
-from grove.kube.events import EventObject
+from grove.kube.errors import Forbidden, NotFound
+from grove.kube.events import EventObject, EventRefused
 from grove.kube.resources import CORE_EVENTS
 
 
@@ -13,7 +13,11 @@ class ClientEvents:
         self._client = client
 
     async def create(self, event: EventObject) -> None:
-        await self._client.create(CORE_EVENTS, event, namespace=event["metadata"]["namespace"])
+        namespace = event["metadata"]["namespace"]
+        try:
+            await self._client.create(CORE_EVENTS, event, namespace=namespace)
+        except (NotFound, Forbidden) as error:
+            raise EventRefused(f"namespace {namespace}: {error}") from error
 
     async def patch(self, namespace: str, name: str, change: EventObject) -> bool:
         try:

@@ -18,6 +18,18 @@ QUIET: Final = 1.0
 LONGEST: Final = 5.0
 
 
+class Patience(msgspec.Struct, frozen=True):
+    """How long a status may be held back, in seconds: until it has not changed for so long, and at most."""
+
+    quiet: float = QUIET
+    longest: float = LONGEST
+
+
+STEADY: Final = Patience()
+COMING_UP: Final = Patience(quiet=3.0, longest=10.0)
+"""For what never was complete: it changes with every pod that is made, placed and started."""
+
+
 class _Held(msgspec.Struct):
     wanted: object
     first: float
@@ -27,19 +39,17 @@ class _Held(msgspec.Struct):
 class Pace(Generic[Key]):
     """See the top of the module. Times are a clock's monotonic seconds."""
 
-    def __init__(self, *, quiet: float = QUIET, longest: float = LONGEST) -> None:
-        self._quiet = quiet
-        self._longest = longest
+    def __init__(self) -> None:
         self._held: dict[Key, _Held] = {}
 
-    def wait(self, key: Key, wanted: object, now: float) -> float:
+    def wait(self, key: Key, wanted: object, now: float, patience: Patience = STEADY) -> float:
         """Seconds until what is wanted may be written; 0 if now. It is to be asked again then, or when it changed."""
         held = self._held.get(key)
         if held is None:
             held = self._held[key] = _Held(wanted, now, now)
         elif held.wanted != wanted:
             held.wanted, held.last = wanted, now
-        return max(0.0, min(held.last + self._quiet, held.first + self._longest) - now)
+        return max(0.0, min(held.last + patience.quiet, held.first + patience.longest) - now)
 
     def forget(self, key: Key) -> None:
         """What is wanted is stored, or there is nothing any more to store it in."""

@@ -37,7 +37,8 @@ class Permission(msgspec.Struct, frozen=True):
     reason: str
     where: Where = "cluster"
     by_request: bool = True
-    """False for what no request of ours asks for: an admission plugin of the API server looks whether we hold it."""
+    """False for what no request of ours asks for by itself: the API server looks whether we hold it, on occasion of
+    another one."""
 
 
 def _of(resource: Resource, verbs: tuple[str, ...], reason: str, *, subresource: str = "") -> Permission:
@@ -83,8 +84,15 @@ PERMISSIONS: Final = (
     Permission(
         WEBHOOKS,
         ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
-        ("list", "watch", "create", "patch", "delete"),
+        (*FOLLOW, "patch", "delete"),
         "registers its webhooks, with the authority that the API server is to trust",
+    ),
+    Permission(
+        WEBHOOKS,
+        ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+        ("create",),
+        "applies those that are not there yet",
+        by_request=False,
     ),
     Permission(
         "",

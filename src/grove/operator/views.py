@@ -91,7 +91,8 @@ class RoleView(Struct, frozen=True, kw_only=True):
     """A Role."""
 
     metadata: ObjectMeta
-    rules: tuple[JSON, ...] = ()
+    rules: tuple[JSON, ...] | None = None
+    """None where there are none: the API server writes null."""
 
 
 class RoleBindingView(Struct, frozen=True, kw_only=True):
@@ -99,7 +100,7 @@ class RoleBindingView(Struct, frozen=True, kw_only=True):
 
     metadata: ObjectMeta
     role_ref: JSON | None = None
-    subjects: tuple[JSON, ...] = ()
+    subjects: tuple[JSON, ...] | None = None
 
 
 @functools.lru_cache(maxsize=4096)

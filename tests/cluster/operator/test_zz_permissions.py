@@ -34,6 +34,7 @@ def test_every_right_was_used(request: pytest.FixtureRequest, operator: Operator
         if permission.by_request
         for resource in permission.resources
         for verb in permission.verbs
-        if not uses(permission, resource, verb, asked)
+        if not (verb == "list" and uses(permission, resource, "watch", asked))  # where the server streams no lists
+        and not uses(permission, resource, verb, asked)
     ]
     assert not unused

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from grove.kube.events import BURST, REFILL, EventObject, Recorder, Regarding
+from grove.kube.events import BURST, REFILL, EventObject, EventRefused, Recorder, Regarding
 from grove.testing.virtualtime import VirtualClock, run
 
 POD = Regarding("v1", "Pod", "team", "router-0", "1234")
@@ -20,9 +20,13 @@ class Store:
         self.slow = 0.0
         self.failures = 0
         self.writes: list[float] = []
+        self.closed: set[str] = set()
+        """Namespaces that take no new objects."""
 
     async def create(self, event: EventObject) -> None:
         await self.write()
+        if event["metadata"]["namespace"] in self.closed:
+            raise EventRefused("it is going")
         key = event["metadata"]["namespace"], event["metadata"]["name"]
         assert key not in self.events
         self.events[key] = event
@@ -153,6 +157,20 @@ def test_a_failed_write_is_tried_again_and_then_dropped() -> None:
         assert store.counts() == {"it is": 1}
         statistics = recorder.statistics()
         assert (statistics.failures, statistics.dropped, statistics.waiting) == (5, 1, 0)
+
+    recording(scenario)
+
+
+def test_a_namespace_that_takes_no_events_keeps_nobody_elses_waiting() -> None:
+    async def scenario(recorder: Recorder, store: Store, clock: VirtualClock) -> None:
+        store.closed.add("going")
+        for number in range(20):
+            recorder.record(Regarding("v1", "Pod", "going", f"router-{number}"), "Normal", "Ready", "it is")
+        recorder.record(POD, "Normal", "Ready", "it is")
+        await clock.sleep(1)
+        assert store.counts() == {"it is": 1}
+        statistics = recorder.statistics()
+        assert (statistics.failures, statistics.dropped, statistics.waiting) == (20, 20, 0)
 
     recording(scenario)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grove.operator.pace import Pace
+from grove.operator.pace import COMING_UP, Pace
 
 
 def test_a_status_waits_until_it_has_been_the_same_for_a_second() -> None:
@@ -34,3 +34,10 @@ def test_keys_wait_by_themselves_and_what_is_written_is_forgotten() -> None:
     pace.forget("never seen")
     assert len(pace) == 1
     assert pace.wait("a", 1, 12.0) == 1.0
+
+
+def test_what_comes_up_may_wait_longer() -> None:
+    pace: Pace[str] = Pace()
+    assert pace.wait("a", 1, 10.0, COMING_UP) == 3.0
+    assert pace.wait("a", 2, 12.0, COMING_UP) == 3.0
+    assert pace.wait("a", 3, 19.5, COMING_UP) == pytest.approx(0.5)

@@ -21,7 +21,7 @@ from grove.kube.resources import PODS
 from grove.operator import failures, pods, statuses
 from grove.operator.backends.registry import Backends
 from grove.operator.failures import StepError
-from grove.operator.pace import Pace
+from grove.operator.pace import COMING_UP, STEADY, Pace
 from grove.operator.places import clique_of
 from grove.operator.podclique import gates, plan, podbuild, rollout, status
 from grove.operator.podclique.doing import Doing
@@ -219,8 +219,9 @@ class PodCliqueReconciler:
         if wanted == held or (change := statuses.patch(held, wanted)) is None:
             self._pace.forget(key)
             return 0.0
-        if not status.is_urgent(held, wanted):
-            wait = self._pace.wait(key, status.without_times(wanted), self._clock.monotonic())
+        if not status.is_urgent(held, wanted) and not status.is_up_at_last(clique, wanted):
+            patience = COMING_UP if status.held_phase(clique) in status.COMING_UP else STEADY
+            wait = self._pace.wait(key, status.without_times(wanted), self._clock.monotonic(), patience)
             if wait > 0.0:
                 return wait
         with contextlib.suppress(NotFound):  # it is gone, and so is what was to be told

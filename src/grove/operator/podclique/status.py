@@ -186,6 +186,12 @@ def is_urgent(held: PodCliqueStatus | None, wanted: PodCliqueStatus) -> bool:
     return any(known.get(one.type, one.status) != one.status for one in wanted.conditions)
 
 
+def is_up_at_last(clique: PodCliqueView, wanted: PodCliqueStatus) -> bool:
+    """Whether all pods of a PodClique that came up are ready now: nothing more is to be expected."""
+    is_coming_up = held_phase(clique) in COMING_UP
+    return is_coming_up and bool(clique.spec.replicas) and wanted.ready_replicas == clique.spec.replicas
+
+
 def has_lost_all(held: PodCliqueStatus, wanted: PodCliqueStatus) -> bool:
     """Whether no pod has a node any more, and it is not an update that took the last one away."""
     return bool(

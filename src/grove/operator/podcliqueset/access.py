@@ -77,12 +77,12 @@ def _reference(tree: Tree) -> JSON:
 
 
 def _role_change(body: JSON, held: RoleView) -> Patch | None:
-    same = list(held.rules) == body["rules"]
+    same = list(held.rules or ()) == body["rules"]
     return children.patch_of(body, held.metadata, {} if same else {"rules": body["rules"]})
 
 
 def _binding_change(body: JSON, held: RoleBindingView) -> Patch | None:
-    same = sorted(map(_subject, held.subjects)) == sorted(map(_subject, body["subjects"]))
+    same = sorted(map(_subject, held.subjects or ())) == sorted(map(_subject, body["subjects"]))
     return children.patch_of(body, held.metadata, {} if same else {"subjects": body["subjects"]})
 
 

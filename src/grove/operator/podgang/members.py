@@ -20,7 +20,7 @@ from grove.operator.conditions import moment
 from grove.operator.tree import CliquePlace, GangPlace, Tree, least
 from grove.operator.views import PodCliqueView
 
-PATIENCE: Final = datetime.timedelta(seconds=2)
+PATIENCE: Final = datetime.timedelta(seconds=5)
 """A gang that is not whole so long after its first PodClique came is written all the same, to be seen and explained."""
 
 Held = Callable[[str], tuple[PodCliqueView, Sequence[PodView]] | None]

@@ -18,7 +18,7 @@ from grove.kube.clock import Clock
 from grove.kube.errors import Conflict, NotFound
 from grove.kube.events import Recorder
 from grove.operator import cliquesync, delays, owners, places, statuses
-from grove.operator.pace import Pace
+from grove.operator.pace import COMING_UP, STEADY, Pace
 from grove.operator.resources import POD_CLIQUES, SCALING_GROUPS
 from grove.operator.scalinggroup import copies, plan, rollout, status, termination
 from grove.operator.scalinggroup.copies import Copy
@@ -175,8 +175,9 @@ class ScalingGroupReconciler:
         if change is None:
             self._pace.forget(key)
             return 0.0
-        if not status.is_urgent(group, wanted):
-            wait = self._pace.wait(key, status.gist(wanted), self._clock.monotonic())
+        if not status.is_urgent(group, wanted) and not status.is_up_at_last(group, wanted):
+            patience = STEADY if status.was_up(group) else COMING_UP
+            wait = self._pace.wait(key, status.gist(wanted), self._clock.monotonic(), patience)
             if wait > 0.0:
                 return wait
         await self._store(group, change)

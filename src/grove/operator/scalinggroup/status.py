@@ -85,6 +85,17 @@ def is_urgent(group: PodCliqueScalingGroup, wanted: PodCliqueScalingGroupStatus)
     return progress.ever_healthy(group) and _states(held.conditions) != _states(wanted.conditions)
 
 
+def was_up(group: PodCliqueScalingGroup) -> bool:
+    """Whether all copies of a group have been available, as far as its status tells."""
+    held = group.status
+    return held is not None and held.available_replicas >= group.spec.replicas
+
+
+def is_up_at_last(group: PodCliqueScalingGroup, wanted: PodCliqueScalingGroupStatus) -> bool:
+    """Whether all copies of a group that came up are available now: nothing more is to be expected."""
+    return not was_up(group) and bool(group.spec.replicas) and wanted.available_replicas == group.spec.replicas
+
+
 def gist(wanted: PodCliqueScalingGroupStatus) -> PodCliqueScalingGroupStatus:
     """A status without times: two that differ only there say the same."""
     return replace(

@@ -167,3 +167,11 @@ def test_statuses_that_differ_in_times_alone_say_the_same() -> None:
     )
     assert now != later
     assert status.without_times(now) == status.without_times(later)
+
+
+def test_a_clique_is_up_at_last_when_all_its_pods_are_ready_for_the_first_time() -> None:
+    coming = clique(replicas=2, least=1)
+    assert not status.is_up_at_last(coming, PodCliqueStatus(ready_replicas=1))
+    assert status.is_up_at_last(coming, PodCliqueStatus(ready_replicas=2))
+    was_up = replace(coming, status=PodCliqueStatus(phase="Degraded"))
+    assert not status.is_up_at_last(was_up, PodCliqueStatus(ready_replicas=2))

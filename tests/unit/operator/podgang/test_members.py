@@ -34,9 +34,9 @@ def test_it_is_not_whole_without_a_clique_or_without_a_pod() -> None:
         assert not members.is_whole(found.members()), spoil
 
 
-def test_it_waits_two_seconds_from_its_first_clique() -> None:
+def test_it_waits_five_seconds_from_its_first_clique() -> None:
     found = cluster()
-    assert members.due(found.members()) == datetime.datetime(2026, 1, 2, 3, 4, 2, tzinfo=datetime.UTC)
+    assert members.due(found.members()) == datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
     found.cliques.clear()
     assert members.due(found.members()) is None
 

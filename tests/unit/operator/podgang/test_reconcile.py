@@ -53,14 +53,14 @@ def test_a_whole_gang_takes_two_writes_and_then_none() -> None:
     play(act)
 
 
-def test_it_waits_two_seconds_for_pods_that_are_missing() -> None:
+def test_it_waits_five_seconds_for_pods_that_are_missing() -> None:
     async def act(stage: Stage, clock: VirtualClock) -> None:
         found = cluster()
         last = found.pods["set-0-a"].pop()
         stage.show(found)
-        assert await stage.reconcile() == RequeueAt(EPOCH + datetime.timedelta(seconds=2))
+        assert await stage.reconcile() == RequeueAt(EPOCH + datetime.timedelta(seconds=5))
         assert stage.writes == []
-        await clock.sleep(2.0)
+        await clock.sleep(5.0)
         assert await stage.reconcile() is None
         assert stage.writes == CREATED
         assert stage.refers_to() == ["set-0-a-p0", "set-0-a-p1"]

@@ -44,7 +44,7 @@ def test_a_new_group_gets_its_members_with_one_event_and_one_status() -> None:
         stage.show(leader_and_worker())
         first = await stage.reconcile()
         assert isinstance(first, RequeueAt)
-        assert first.time == stage.clock.wall() + datetime.timedelta(seconds=1)
+        assert first.time == stage.clock.wall() + datetime.timedelta(seconds=3)
         assert stage.writes == [f"create podcliques {name}" for name in MEMBERS]
         created = f"created 4 PodCliques: {', '.join(MEMBERS)}"
         assert stage.events == [("PodCliqueScalingGroup", "Normal", "PodCliqueCreateSuccessful", created)]

@@ -9,7 +9,7 @@ from grove.operator.conditions import timestamp
 from grove.operator.resources import POD_CLIQUES, SCALING_GROUPS
 from grove.runtime.clock import SystemClock
 from grove.testing.controlplane import ControlPlane
-from tests.cluster.operator.groups import GROUP, Scene, play
+from tests.cluster.controllers.groups import GROUP, Scene, play
 
 pytestmark = pytest.mark.usefixtures("grove_crds")
 

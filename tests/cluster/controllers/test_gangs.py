@@ -16,8 +16,8 @@ from grove.operator.tree import CliquePlace
 from grove.operator.world import Key
 from grove.runtime.outcomes import Retry
 from grove.testing.controlplane import ControlPlane
+from tests.cluster.controllers.gangs import Early, Scene, clique, play, running, spec
 from tests.cluster.objects import Objects
-from tests.cluster.operator.gangs import Early, Scene, clique, play, running, spec
 
 JSON = dict[str, Any]
 
