@@ -6,7 +6,8 @@
         assert proxy.forwarded("POST") == 1
 
 It ends TLS with an authority of its own (`proxy.ca`), so clients that show certificates cannot use it; tokens pass. It
-runs in the event loop of the test, never waits for a time, and what is not told to fail passes unchanged.
+runs in the event loop of the test, never waits for a time unless told to be `Slow`, and what is not told to fail passes
+unchanged.
 """
 
 import asyncio
@@ -78,11 +79,19 @@ class Stall:
 
 
 @dataclass(frozen=True)
+class Slow:
+    """After this many bytes of the body the rest is kept back for so many seconds."""
+
+    seconds: float
+    after: int = 20
+
+
+@dataclass(frozen=True)
 class Stale:
     """A read is answered with the first answer that this path ever got, as an API server that lags behind."""
 
 
-Fault = ResetBefore | ResetAfter | ResetMidResponse | Respond | Stall | Stale
+Fault = ResetBefore | ResetAfter | ResetMidResponse | Respond | Stall | Slow | Stale
 
 
 @dataclass
@@ -205,6 +214,11 @@ class FaultProxy:
                 if name.lower() not in HOP_BY_HOP:
                     passed.headers.add(name, value)
             await passed.prepare(request)
+            if isinstance(fault, Slow):
+                await _pass_some(answer, passed, fault.after)
+                await asyncio.sleep(fault.seconds)
+                await _pass_rest(answer, passed)
+                return passed
             if not isinstance(fault, ResetMidResponse | Stall):
                 await self._pass_on(request, answer, passed)
                 return passed
@@ -219,10 +233,9 @@ class FaultProxy:
             content = await answer.read()
             self._first.setdefault(request.path_qs, (answer.status, content))
             await to.write(content)
+            await to.write_eof()
         else:
-            async for chunk in answer.content.iter_any():
-                await to.write(chunk)
-        await to.write_eof()
+            await _pass_rest(answer, to)
 
     def _choose(self, seen: Seen) -> Fault | None:
         for injection in self._injections:
@@ -244,11 +257,18 @@ async def _aborting(answer: aiohttp.ClientResponse) -> AsyncIterator[None]:
 
 
 async def _pass_some(answer: aiohttp.ClientResponse, to: web.StreamResponse, wanted: int) -> None:
-    """The beginning of a body, never the end of it."""
-    passed = b""
-    while len(passed) < wanted and (chunk := await answer.content.read(wanted - len(passed))):
-        passed += chunk
-    await to.write(passed[:wanted])
+    """The beginning of a body as it comes, never the end of it."""
+    passed = 0
+    while passed < wanted and (chunk := await answer.content.read(wanted - passed)):
+        passed += len(chunk)
+        await to.write(chunk)
+
+
+async def _pass_rest(answer: aiohttp.ClientResponse, to: web.StreamResponse) -> None:
+    """What has not been passed on of a body, as it comes."""
+    async for chunk in answer.content.iter_any():
+        await to.write(chunk)
+    await to.write_eof()
 
 
 def _reset(transport: asyncio.BaseTransport | None) -> None:

@@ -30,6 +30,7 @@ from grove.testing.faults import (
     ResetMidResponse,
     Respond,
     Seen,
+    Slow,
     Stale,
     Stall,
 )
@@ -359,5 +360,16 @@ def test_a_redirect_is_not_followed(cluster: ControlPlane, names: Names) -> None
             with pytest.raises(KubeError, match="307"):
                 await READS["get"](client, names)
         assert proxy.received("GET") == 1
+
+    run(cluster, test)
+
+
+def test_a_body_that_comes_late_is_waited_for(cluster: ControlPlane, names: Names) -> None:
+    async def test(proxy: FaultProxy) -> None:
+        async with client_through(proxy, cluster) as client:
+            proxy.inject(Slow(0.05, after=10))
+            found = await client.get(CONFIG_MAPS, names.name, namespace=names.namespace)
+            assert found["metadata"]["name"] == names.name
+            assert proxy.received("GET") == 1
 
     run(cluster, test)

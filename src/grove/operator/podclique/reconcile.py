@@ -10,6 +10,8 @@ import contextlib
 import datetime
 from typing import Final
 
+from msgspec.structs import replace
+
 from grove.api import labels
 from grove.api.kinds.podclique import PodCliqueStatus
 from grove.api.kinds.podcliqueset import PodCliqueSet
@@ -77,7 +79,7 @@ class PodCliqueReconciler:
     async def _tend(self, key: Key, clique: PodCliqueView, pcs: PodCliqueSet) -> Outcome:
         template_hash = (clique.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH, "")
         strategy = pcs.spec.update_strategy.type if pcs.spec.update_strategy else ""
-        progress = clique.status.update_progress if clique.status else None
+        generation_hash = (pcs.status.current_generation_hash if pcs.status else None) or ""
         now = self._clock.wall()
         problems: list[StepError | Retry] = []
         planned = plan.NOTHING
@@ -85,14 +87,15 @@ class PodCliqueReconciler:
             planned = self._plan(clique, self._world.pods_of(clique), template_hash, strategy, now)
         except StepError as error:
             problems.append(error)
+        if planned.outdated:
+            clique = await self._begin_update(clique, planned, template_hash, generation_hash, now)
         if not planned.is_empty:
             problems += await self._doing(clique).carry_out(planned, lambda: self._blueprint(clique, pcs))
 
         found = self._world.pods_of(clique)
         now = self._clock.wall()
-        generation_hash = (pcs.status.current_generation_hash if pcs.status else None) or ""
         progress = rollout.progress(
-            progress,
+            clique.status.update_progress if clique.status else None,
             target=template_hash,
             generation_hash=generation_hash,
             # A pod that was old when the plan was made has begun an update, also where it is replaced by now.
@@ -127,6 +130,27 @@ class PodCliqueReconciler:
         waits = [max(0.0, (moment - now).total_seconds()) for moment in moments if moment is not None]
         waits += [wait] if wait else []
         return RequeueAfter(min(waits)) if waits else None
+
+    async def _begin_update(
+        self, clique: PodCliqueView, planned: Plan, template_hash: str, generation_hash: str, now: datetime.datetime
+    ) -> PodCliqueView:
+        """Stores that an update has begun before it takes the first pod away: who is killed after that does not know
+        any more that there was an old one."""
+        held = clique.status or PodCliqueStatus()
+        progress = rollout.progress(
+            held.update_progress,
+            target=template_hash,
+            generation_hash=generation_hash,
+            old=len(planned.outdated),
+            strategy="",
+            is_ready=False,
+            selected=(),
+            now=now,
+        )
+        change = statuses.patch(held, replace(held, update_progress=progress))
+        if change is None:
+            return clique
+        return await self._writer.patch(POD_CLIQUES, clique.metadata, change, type=PodCliqueView, subresource="status")
 
     # What is to be done
 

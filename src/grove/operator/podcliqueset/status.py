@@ -160,7 +160,7 @@ def _available(wanted: int, available: list[int]) -> Said:
     return (
         "False",
         "ReplicasUnavailable",
-        f"{len(available)} of {wanted} replicas are available, not {_listed(lacking)}",
+        f"{len(available)} of {wanted} replicas are available; unavailable: {_listed(lacking)}",
     )
 
 

@@ -198,6 +198,28 @@ def test_a_changed_template_replaces_one_pod_after_the_other() -> None:
     play(scene())
 
 
+def test_that_an_update_has_begun_is_stored_before_it_takes_a_pod_away() -> None:
+    """Who is killed in between finds no old pod any more that would tell of it."""
+
+    async def scene() -> None:
+        found = Simulated(clique(replicas=1))
+        await settle(found)
+        found.change(hash="newer")
+        found.server.faults.extend(["", "deposed"])
+        with pytest.raises(NotLeaderError):
+            await found.reconcile()
+        held = found.clique.status
+        assert held is not None
+        assert held.update_progress is not None
+        assert (held.update_progress.pod_template_hash, held.update_progress.update_ended_at) == ("newer", None)
+        found.server.writes.clear()
+        found.restart()
+        await found.reconcile()
+        assert [verb for verb, _, _ in found.server.writes] == ["delete", "patch status"]
+
+    play(scene())
+
+
 def test_who_deletes_pods_himself_gets_new_ones_and_keeps_the_others_also_after_a_change_of_mind() -> None:
     async def scene() -> None:
         found = Simulated(clique(replicas=2), pcs(updateStrategy={"type": "OnDelete"}))

@@ -79,7 +79,7 @@ def test_a_set_that_comes_up_says_how_far_it_is() -> None:
     stage.settle()
     found = told(stage)
     assert found.phase == "Scheduling"
-    message = "0 of 2 replicas are available, not 0, 1"
+    message = "0 of 2 replicas are available; unavailable: 0, 1"
     assert said(found, "Available") == ("False", "ReplicasUnavailable", message)
 
 
