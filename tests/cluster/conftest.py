@@ -68,7 +68,16 @@ def cluster(request: pytest.FixtureRequest, _interrupted_by_sigterm: None) -> It
 
 @pytest.fixture(scope="session")
 def grove_crds(cluster: ControlPlane) -> None:
-    """Grove's kinds in the shared cluster: served, described in OpenAPI, and known to the garbage collector."""
+    """Grove's kinds in the shared cluster."""
+    install_crds(cluster)
+
+
+def install_crds(cluster: ControlPlane) -> None:
+    """Grove's kinds: served, described in OpenAPI, and known to the garbage collector.
+
+    A folder with a cluster of its own has a fixture `grove_crds` of its own: pytest makes one a session, for the
+    cluster of the first test that asks.
+    """
     crds = all_crds()
     for crd in crds:
         path = f"{CRDS}/{crd['metadata']['name']}"

@@ -8,7 +8,7 @@ import pytest
 
 from grove.testing.binaries import BinaryError
 from grove.testing.controlplane import ControlPlane
-from tests.cluster.conftest import LOGS
+from tests.cluster.conftest import LOGS, install_crds
 from tests.cluster.nodes.fleet import Fleet, Pods
 
 FLAGS = ("--node-monitor-period=1s", "--node-monitor-grace-period=6s")
@@ -29,6 +29,12 @@ def cluster(request: pytest.FixtureRequest, _interrupted_by_sigterm: None) -> It
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     with running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def grove_crds(cluster: ControlPlane) -> None:
+    """Grove's kinds in this cluster."""
+    install_crds(cluster)
 
 
 @pytest.fixture(scope="module")

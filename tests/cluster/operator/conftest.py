@@ -14,7 +14,7 @@ import pytest
 from grove.install import rbac
 from grove.testing.binaries import BinaryError
 from grove.testing.controlplane import ControlPlane
-from tests.cluster.conftest import LOGS
+from tests.cluster.conftest import LOGS, install_crds
 from tests.cluster.nodes.fleet import Fleet
 from tests.cluster.operator.audit import ACCOUNT, NAMESPACE, Audit
 from tests.cluster.operator.operator import Operator
@@ -47,6 +47,12 @@ def cluster(request: pytest.FixtureRequest, _interrupted_by_sigterm: None) -> It
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     with running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def grove_crds(cluster: ControlPlane) -> None:
+    """Grove's kinds in this cluster."""
+    install_crds(cluster)
 
 
 @pytest.fixture(scope="session")
