@@ -19,7 +19,12 @@ FOREIGN: dict[str, tuple[str, JSON]] = {
     "rolebindings": ("grove.io:pcs:mine", {"roleRef": {"apiGroup": RBAC, "kind": "Role", "name": "theirs"}}),
     "horizontalpodautoscalers": (
         "mine-0-router",
-        {"spec": {"maxReplicas": 2, "scaleTargetRef": {"apiVersion": "v1", "kind": "Theirs", "name": "theirs"}}},
+        {
+            "spec": {
+                "maxReplicas": 2,
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "theirs"},
+            }
+        },
     ),
     GANGS: (
         "mine-0",

@@ -9,6 +9,17 @@ from grove.operator.permissions import PERMISSIONS, Permission
 from tests.cluster.operator.audit import NAMESPACE, Asked, Audit
 from tests.cluster.operator.operator import Operator
 
+RARE = frozenset(
+    {
+        # Asked when the answer to a creation was lost just there, which tests leave to chance.
+        ("get", "pods"),
+        ("get", "podgangs"),
+        # A waiter's rights go with its set; alone only where a set changes so that nobody waits any more.
+        ("delete", "roles"),
+        ("delete", "rolebindings"),
+    }
+)
+
 
 def uses(permission: Permission, resource: str, verb: str, asked: set[Asked]) -> bool:
     return any(
@@ -35,6 +46,7 @@ def test_every_right_was_used(request: pytest.FixtureRequest, operator: Operator
         for resource in permission.resources
         for verb in permission.verbs
         if not (verb == "list" and uses(permission, resource, "watch", asked))  # where the server streams no lists
+        and (verb, resource) not in RARE
         and not uses(permission, resource, verb, asked)
     ]
     assert not unused
