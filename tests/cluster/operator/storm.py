@@ -36,14 +36,23 @@ REFUSED: Sequence[Fault] = (
     Respond(504, b"<html>gateway timeout</html>", forward=True),
 )
 LATE: Sequence[Fault] = (Slow(0.5),)
-CUT: Sequence[Fault] = (ResetBefore(), ResetMidResponse(700), ResetMidResponse(20_000), Respond(500), Respond(429))
-"""What befalls watches: cut in the middle of an event, early or late, or not begun."""
+CUT: Sequence[Fault] = (
+    ResetBefore(),
+    ResetMidResponse(700),
+    ResetMidResponse(20_000),
+    Respond(500),
+    Respond(429),
+    Slow(2.0, after=700),
+    Slow(2.0, after=10_000),
+)
+"""What befalls watches: cut in the middle of an event, early or late, not begun, or behind for a while: then a write
+whose answer was lost is not heard of either before it is tried again."""
 
 FAULTS: Sequence[Fault] = (*LOST, *REFUSED, *LATE, *(one for one in CUT if one not in (*LOST, *REFUSED)))
 
 SHARE = 0.06
 """Of the requests that fail."""
-CUT_SHARE = 0.3
+CUT_SHARE = 0.5
 LATEST_KILL = 60
 """A process dies with one of its first writes, at the latest with this one."""
 
