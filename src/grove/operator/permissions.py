@@ -84,8 +84,14 @@ PERMISSIONS: Final = (
     Permission(
         WEBHOOKS,
         ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
-        (*FOLLOW, "patch", "delete"),
+        (*FOLLOW, "patch"),
         "registers its webhooks, with the authority that the API server is to trust",
+    ),
+    Permission(
+        WEBHOOKS,
+        ("validatingwebhookconfigurations",),
+        ("delete",),
+        "takes the authorizer away when it is switched off",
     ),
     Permission(
         WEBHOOKS,
