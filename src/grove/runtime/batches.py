@@ -1,15 +1,18 @@
 """Child writes in growing batches: 1, 2, 4, … at once, and no further batch after one in which a write failed.
 
 A thousand pods that the API server refuses cost one request, not a thousand; a thousand that it takes cost ten rounds.
+With `Momentum`, a thousand cliques of five pods do not all begin with one: what was taken lately is taken again.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,37 @@ async def write_in_batches(
                 written.append((item, outcome))
         start, size = start + len(batch), min(2 * size, largest)
     return BatchOutcome(written, failed, items[start:])
+
+
+class Momentum(Generic[Key]):
+    """How large the first batch is of writes that are alike, by a key that says so: the last ones that went well tell.
+
+    After a failure they begin small again. What is remembered may be forgotten at any time.
+    """
+
+    def __init__(self, *, largest: int = 32, memory: int = 1024) -> None:
+        """`largest` bounds a first batch, `memory` the keys that are remembered."""
+        self._largest = largest
+        self._memory = memory
+        self._sizes: OrderedDict[Key, int] = OrderedDict()
+
+    def first(self, key: Key) -> int:
+        """The size of the first batch."""
+        return self._sizes.get(key, 1)
+
+    async def write(
+        self, key: Key, items: Sequence[Item], write: Callable[[Item], Awaitable[Result]], *, first: int = 1
+    ) -> BatchOutcome[Item, Result]:
+        """As `write_in_batches`, from as many as have gone well, and at least `first`."""
+        outcome = await write_in_batches(items, write, first=max(first, self.first(key)))
+        if outcome.failed:
+            self._sizes.pop(key, None)
+        elif items:
+            self._sizes[key] = min(self._largest, 2 * max(self.first(key), len(items)))
+            self._sizes.move_to_end(key)
+            if len(self._sizes) > self._memory:
+                self._sizes.popitem(last=False)
+        return outcome
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from grove.runtime.batches import write_in_batches
+from grove.runtime.batches import Momentum, write_in_batches
 from grove.testing.virtualtime import VirtualClock, run
 
 
@@ -88,5 +88,41 @@ def test_batches_that_make_no_sense_are_refused() -> None:
         for first, largest in ((0, 5), (6, 5)):
             with pytest.raises(ValueError, match="must be 1 or more"):
                 await write_in_batches([1], Server(clock).write, first=first, largest=largest)
+
+    run(scenario)
+
+
+def test_momentum_begins_where_the_last_batches_ended_well() -> None:
+    async def scenario(clock: VirtualClock) -> None:
+        momentum: Momentum[str] = Momentum(largest=8)
+        for expected in ([1, 2, 1], [8, 2]):
+            server = Server(clock)
+            await momentum.write("pods", range(sum(expected)), server.write)
+            assert [len(batch) for batch in server.starts.values()] == expected
+        assert momentum.first("pods") == 8
+        assert momentum.first("others") == 1
+
+    run(scenario)
+
+
+def test_momentum_is_lost_with_a_failure() -> None:
+    async def scenario(clock: VirtualClock) -> None:
+        momentum: Momentum[str] = Momentum()
+        await momentum.write("pods", range(10), Server(clock).write)
+        outcome = await momentum.write("pods", range(10), Server(clock, 3).write)
+        assert [item for item, _ in outcome.failed] == [3]
+        assert momentum.first("pods") == 1
+        await momentum.write("pods", (), Server(clock).write)
+        assert momentum.first("pods") == 1, "nothing written tells nothing"
+
+    run(scenario)
+
+
+def test_momentum_forgets_what_was_not_asked_for_longest() -> None:
+    async def scenario(clock: VirtualClock) -> None:
+        momentum: Momentum[str] = Momentum(memory=2)
+        for key in ("a", "b", "a", "c"):
+            await momentum.write(key, range(2), Server(clock).write)
+        assert [momentum.first(key) for key in "abc"] == [8, 1, 4]
 
     run(scenario)

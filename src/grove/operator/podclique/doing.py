@@ -25,12 +25,16 @@ from grove.operator.podclique.plan import NewPod, Plan
 from grove.operator.podclique.podbuild import Blueprint
 from grove.operator.views import PodCliqueView
 from grove.operator.writer import Writer
-from grove.runtime.batches import write_in_batches
+from grove.runtime.batches import BatchOutcome, Momentum, write_in_batches
 from grove.runtime.outcomes import Retry
 
 Item = TypeVar("Item", NewPod, PodView)
+Result = TypeVar("Result")
 Say = Callable[[EventType, str, str], None]
 """Records an event on the PodClique: its type, reason and message."""
+
+Template = tuple[str, str, str]
+"""Namespace, set and hash: pods of one template are all taken or all refused."""
 
 NAMED = 5
 """How many pods an event names."""
@@ -42,6 +46,7 @@ class Doing(msgspec.Struct, frozen=True, kw_only=True):
     clique: PodCliqueView
     writer: Writer
     say: Say
+    momentum: Momentum[Template]
     is_first_fill: bool
     """The pods that a new PodClique starts with are no news."""
 
@@ -77,8 +82,9 @@ class Doing(msgspec.Struct, frozen=True, kw_only=True):
             body = podbuild.pod(common, new)
             return await self.writer.create(PODS, body, self.clique.metadata, type=PodView)
 
+        outcome = await self.momentum.write(self._template(), wanted, make)
         try:
-            made = await self._each(wanted, make, "ERR_CREATE_POD", "pod {} could not be made")
+            made = _done(outcome, "ERR_CREATE_POD", "pod {} could not be made")
         except StepError as error:
             self.say("Warning", "PodCreateFailed", str(error.__cause__))
             raise
@@ -117,19 +123,26 @@ class Doing(msgspec.Struct, frozen=True, kw_only=True):
             return False  # somebody deleted it, and the watch will say so
         return True
 
+    def _template(self) -> Template:
+        found = self.clique.metadata.labels or {}
+        namespace = self.clique.metadata.namespace or ""
+        return namespace, found.get(labels.PART_OF, ""), found.get(labels.POD_TEMPLATE_HASH, "")
+
     async def _each(
         self, items: Sequence[Item], write: Callable[[Item], Awaitable[object]], code: str, what: str
     ) -> list[Item]:
         """The items for which something was really written."""
-        if not items:
-            return []
-        outcome = await write_in_batches(items, write)
-        if outcome.failed:
-            item, error = _worst(outcome.failed)
-            if isinstance(error, NotLeaderError | Retry):
-                raise error
-            raise StepError(code, what.format(_name(item)), cause=error) from error
-        return [item for item, result in outcome.written if result is not False]
+        return _done(await write_in_batches(items, write), code, what) if items else []
+
+
+def _done(outcome: BatchOutcome[Item, Result], code: str, what: str) -> list[Item]:
+    """The items for which something was really written; raises the worst of what failed."""
+    if outcome.failed:
+        item, error = _worst(outcome.failed)
+        if isinstance(error, NotLeaderError | Retry):
+            raise error
+        raise StepError(code, what.format(_name(item)), cause=error) from error
+    return [item for item, result in outcome.written if result is not False]
 
 
 def listed(names: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ from grove.operator.failures import StepError
 from grove.operator.pace import COMING_UP, STEADY, Pace
 from grove.operator.places import clique_of
 from grove.operator.podclique import gates, plan, podbuild, rollout, status
-from grove.operator.podclique.doing import Doing
+from grove.operator.podclique.doing import Doing, Template
 from grove.operator.podclique.plan import Plan, Wanted
 from grove.operator.podclique.podbuild import Blueprint
 from grove.operator.podclique.settings import PodSettings
@@ -34,6 +34,7 @@ from grove.operator.resources import POD_CLIQUES
 from grove.operator.views import PodCliqueView
 from grove.operator.world import Key, World
 from grove.operator.writer import Writer
+from grove.runtime.batches import Momentum
 from grove.runtime.outcomes import Outcome, RequeueAfter, Retry
 
 API_VERSION: Final = POD_CLIQUES.api_version
@@ -59,6 +60,7 @@ class PodCliqueReconciler:
         self._backends = backends
         self._settings = settings
         self._pace: Pace[Key] = Pace()
+        self._momentum: Momentum[Template] = Momentum()
 
     async def __call__(self, key: Key) -> Outcome:
         clique = self._world.cliques.get(key.name, key.namespace)
@@ -232,6 +234,7 @@ class PodCliqueReconciler:
             clique=clique,
             writer=self._writer,
             say=lambda type, reason, message: self._say(clique, type, reason, message),
+            momentum=self._momentum,
             is_first_fill=status.held_phase(clique) in status.COMING_UP,
         )
 

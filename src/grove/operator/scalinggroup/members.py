@@ -18,14 +18,14 @@ from grove.operator.failures import StepError
 from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES, SCALING_GROUPS
 from grove.operator.views import PodCliqueView
 from grove.operator.writer import Writer
-from grove.runtime.batches import BatchOutcome, write_in_batches
+from grove.runtime.batches import BatchOutcome, Momentum, write_in_batches
 from grove.runtime.outcomes import Retry
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 AT_ONCE: Final = 64
-"""So many deletions or patches are sent at once. Creations begin with one copy, twice as many follow."""
+"""So many deletions or patches are sent at once. Creations of a new set begin with one copy, twice as many follow."""
 SOON: Final = 0.1
 """Seconds until something is looked at again that has changed just now."""
 NAMED: Final = 5
@@ -55,6 +55,7 @@ class MemberWriter:
     def __init__(self, *, writer: Writer, recorder: Recorder) -> None:
         self._writer = writer
         self._recorder = recorder
+        self._momentum: Momentum[str] = Momentum()  # by uid of the set
 
     async def write(self, plan: Plan, whose: Owners, reasons: Mapping[int, str]) -> Written:
         """Deletes, patches and creates; what fails of the one does not keep the others from being done.
@@ -104,7 +105,7 @@ class MemberWriter:
         async def create(one: Create) -> PodCliqueView:
             return await self._writer.create(POD_CLIQUES, one.body, whose.group, type=PodCliqueView)
 
-        done = await write_in_batches(creates, create, first=whose.cliques)
+        done = await self._momentum.write(whose.pcs.uid or "", creates, create, first=whose.cliques)
         if done.written:
             message = f"created {_listed('PodClique', (view.metadata.name for _, view in done.written))}"
             self._tell(SCALING_GROUPS, whose.group, "Normal", "PodCliqueCreateSuccessful", message)
