@@ -342,6 +342,8 @@ class Bench:
             for number, shape in enumerate(shapes, start=1):
                 await self._client.create(POD_CLIQUE_SETS, self._set(shape), namespace=NAMESPACE)
                 await self._until(lambda wanted=number * shape.pods: self._ready() >= wanted)
+            while await self._operator.untold():  # of the sets that were there before, too
+                await asyncio.sleep(1.0)
             await self._quiet()
             before = await self._operator.usage()
             await asyncio.sleep(IDLE_SECONDS)

@@ -103,6 +103,13 @@ class OperatorProcess:
                     writes[sample.labels["verb"]] += sample.value
         return Usage(cpu_seconds([self._process.pid]), writes)
 
+    async def untold(self) -> float:
+        """Events that are still to be sent: of one object only so many are in a minute."""
+        for family in text_string_to_metric_families(await self._page("metrics", "/metrics")):
+            if family.name == "grove_operator_events_waiting":
+                return sum(sample.value for sample in family.samples)
+        raise RuntimeError("the operator does not say how many events wait")
+
     def memory(self) -> int:
         return resident(self._process.pid)
 
