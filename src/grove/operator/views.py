@@ -42,12 +42,6 @@ class PodCliqueView(Struct, frozen=True, kw_only=True):
     status: PodCliqueStatus | None = None
 
 
-class Outline(Struct, frozen=True, kw_only=True):
-    """An object of which only the metadata matter."""
-
-    metadata: ObjectMeta
-
-
 class ServiceSpecView(Struct, frozen=True, kw_only=True):
     """What Grove says of a headless Service."""
 

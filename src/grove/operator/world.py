@@ -79,7 +79,7 @@ class World:
             PODS,
             type=PodView,
             labels=MANAGED,
-            indexes={_OWNER: controller_uids, _GANG: by_label(labels.POD_GANG), _HELD: _base_gang_waited_for},
+            indexes={_OWNER: controller_uids, _HELD: _base_gang_waited_for},
         )
         self.services = caches.add(SERVICES, type=ServiceView, labels=MANAGED, indexes={_SET: by_set})
         self.autoscalers = caches.add(AUTOSCALERS, type=AutoscalerView, labels=MANAGED, indexes={_SET: by_set})
@@ -169,10 +169,6 @@ class World:
     def group_gangs(self, group: PodCliqueScalingGroup) -> list[PodGang]:
         """The gangs of a scaling group's copies."""
         return list(self.gangs.find(_GROUP, _key(group.metadata)))
-
-    def gang_pods(self, namespace: str, gang: str) -> tuple[PodView, ...]:
-        """The pods that name a gang as theirs."""
-        return self.pods.find(_GANG, (namespace, gang))
 
     def pods_behind(self, namespace: str, base_gang: str) -> tuple[PodView, ...]:
         """The pods of scaled gangs that our gate holds until the base gang is scheduled."""

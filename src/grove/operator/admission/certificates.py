@@ -39,10 +39,6 @@ class Bundle(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     def __repr__(self) -> str:
         return "Bundle(…)"  # a key must not get into a message
 
-    @property
-    def empty(self) -> bool:
-        return not (self.certificate or self.key or self.authorities)
-
 
 def names_of_service(namespace: str, service: str = "grove-operator") -> tuple[str, ...]:
     """The names under which the API server and others reach a Service."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -17,7 +16,7 @@ from grove.api.kinds.podclique import PodCliqueStatus
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.kube.clock import Clock
 from grove.kube.errors import NotFound
-from grove.kube.events import EventType, Recorder, Regarding
+from grove.kube.events import EventType, Recorder
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS
 from grove.operator import failures, pods, statuses
@@ -30,14 +29,13 @@ from grove.operator.podclique.doing import Doing, Template
 from grove.operator.podclique.plan import Plan, Wanted
 from grove.operator.podclique.podbuild import Blueprint
 from grove.operator.podclique.settings import PodSettings
+from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUES
 from grove.operator.views import PodCliqueView
 from grove.operator.world import Key, World
 from grove.operator.writer import Writer
 from grove.runtime.batches import Momentum
 from grove.runtime.outcomes import Outcome, RequeueAfter, Retry
-
-API_VERSION: Final = POD_CLIQUES.api_version
 
 
 class PodCliqueReconciler:
@@ -281,8 +279,4 @@ class PodCliqueReconciler:
             await self._writer.patch(POD_CLIQUES, metadata, change, type=PodCliqueView, guarded=True)
 
     def _say(self, clique: PodCliqueView, type: EventType, reason: str, message: str) -> None:
-        metadata = clique.metadata
-        regarding = Regarding(
-            API_VERSION, POD_CLIQUES.kind, metadata.namespace or "", metadata.name, metadata.uid or ""
-        )
-        self._recorder.record(regarding, type, reason, message)
+        self._recorder.record(regarding(POD_CLIQUES, clique.metadata), type, reason, message)

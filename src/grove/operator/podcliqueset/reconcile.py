@@ -18,7 +18,7 @@ from grove.api.kinds.podcliqueset_status import PodCliqueSetStatus
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.kube.clock import Clock
 from grove.kube.errors import KubeError
-from grove.kube.events import Recorder, Regarding
+from grove.kube.events import Recorder
 from grove.operator import conditions, statuses
 from grove.operator.owners import is_controlled_by
 from grove.operator.pace import Pace
@@ -29,6 +29,7 @@ from grove.operator.podcliqueset.snapshot import Snapshot, look
 from grove.operator.podcliqueset.status import Outcome as Ended
 from grove.operator.podcliqueset.status import is_urgent, summary
 from grove.operator.podcliqueset.steps import Steps
+from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUE_SETS, POD_GANGS, SCALING_GROUPS
 from grove.operator.world import Key, World
 from grove.operator.writer import ForeignObjectError, Writer
@@ -65,9 +66,9 @@ class PodCliqueSetReconciler:
             return None
         if pcs.metadata.deletion_timestamp is not None:
             self._pace.forget(key)
-            await self._deletion.step(pcs, _regarding(pcs))
+            await self._deletion.step(pcs, regarding(POD_CLIQUE_SETS, pcs.metadata))
             return None
-        happenings = Happenings(self._recorder, _regarding(pcs))
+        happenings = Happenings(self._recorder, regarding(POD_CLIQUE_SETS, pcs.metadata))
         snapshot = look(self._world, await self._held(pcs))
         snapshot = await self._progressed(snapshot, happenings)
         done = Steps(self._writer, pcs.metadata)
@@ -205,13 +206,6 @@ class PodCliqueSetReconciler:
         return await self._writer.patch(
             POD_CLIQUE_SETS, pcs.metadata, change, type=PodCliqueSet, subresource="status", guarded=guarded
         )
-
-
-def _regarding(pcs: PodCliqueSet) -> Regarding:
-    metadata = pcs.metadata
-    return Regarding(
-        POD_CLIQUE_SETS.api_version, POD_CLIQUE_SETS.kind, metadata.namespace or "", metadata.name, metadata.uid or ""
-    )
 
 
 def _tell_course(happenings: Happenings, before: PodCliqueSet, after: PodCliqueSet) -> None:

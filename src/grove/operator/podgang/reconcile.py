@@ -14,7 +14,7 @@ from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podgang import PodGang
 from grove.kube.clock import Clock
 from grove.kube.errors import Conflict, Invalid, KubeError, NotFound
-from grove.kube.events import EventType, Recorder, Regarding
+from grove.kube.events import EventType, Recorder
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS
 from grove.operator import places, statuses
@@ -25,6 +25,7 @@ from grove.operator.pace import Pace
 from grove.operator.podgang import members as gang_members
 from grove.operator.podgang import plan, status
 from grove.operator.podgang.members import Member
+from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUE_SETS, POD_GANGS
 from grove.operator.topology import levels
 from grove.operator.tree import GangPlace, Tree
@@ -230,15 +231,7 @@ class PodGangReconciler:
         return StepError("ERR_CREATE_OR_PATCH_PODGANG", f"PodGang {name} is not as it must be", cause=error)
 
     def _record(self, pcs: PodCliqueSet, type: EventType, reason: str, message: str) -> None:
-        metadata = pcs.metadata
-        regarding = Regarding(
-            POD_CLIQUE_SETS.api_version,
-            POD_CLIQUE_SETS.kind,
-            metadata.namespace or "",
-            metadata.name,
-            metadata.uid or "",
-        )
-        self._recorder.record(regarding, type, reason, message)
+        self._recorder.record(regarding(POD_CLIQUE_SETS, pcs.metadata), type, reason, message)
 
 
 def _named(members: Sequence[Member], held: PodGang) -> Sequence[Member]:

@@ -9,12 +9,13 @@ import msgspec
 
 from grove.api.kinds.meta import ObjectMeta
 from grove.kube.errors import Conflict, NotFound
-from grove.kube.events import EventType, Recorder, Regarding
+from grove.kube.events import EventType, Recorder
 from grove.kube.fence import NotLeaderError
 from grove.kube.resources import Resource
 from grove.operator import places
 from grove.operator.cliquesync import Create, Patch, Plan
 from grove.operator.failures import StepError
+from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES, SCALING_GROUPS
 from grove.operator.views import PodCliqueView
 from grove.operator.writer import Writer
@@ -122,11 +123,6 @@ class MemberWriter:
         self._recorder.record(regarding(resource, about), type, reason, message)
 
 
-def regarding(resource: Resource, about: ObjectMeta) -> Regarding:
-    """The object that an event is about."""
-    return Regarding(resource.api_version, resource.kind, about.namespace or "", about.name, about.uid or "")
-
-
 def _failed(
     done: BatchOutcome[Item, Result], written: Written, code: str, what: Callable[[Item], str]
 ) -> StepError | None:
@@ -151,11 +147,6 @@ def _failed(
 
 def _name(member: PodCliqueView) -> str:
     return f"PodClique {member.metadata.name}"
-
-
-def _new_name(create: Create) -> str:
-    name: str = create.body["metadata"]["name"]
-    return name
 
 
 def _listed(what: str, names: Iterable[str]) -> str:

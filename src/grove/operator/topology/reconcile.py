@@ -8,9 +8,10 @@ from grove.api.kinds.operatorconfig import Backend
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.kube.clock import Clock
 from grove.kube.errors import Conflict, NotFound
-from grove.kube.events import Recorder, Regarding
+from grove.kube.events import Recorder
 from grove.kube.store import Change
 from grove.operator import statuses
+from grove.operator.regarding import regarding
 from grove.operator.resources import TOPOLOGY_BINDINGS
 from grove.operator.topology import status
 from grove.operator.world import Key, World, key_of
@@ -74,8 +75,7 @@ class TopologyReconciler:
         except (Conflict, NotFound) as error:
             raise Retry(f"ClusterTopologyBinding {key.name} has changed meanwhile: {error}", after=AGAIN) from error
         if status.came_into_sync(binding.status, wanted):
-            uid = binding.metadata.uid or ""
-            regarding = Regarding(TOPOLOGY_BINDINGS.api_version, TOPOLOGY_BINDINGS.kind, "", key.name, uid)
             message = "All scheduler backend topologies are in sync"
-            self._recorder.record(regarding, "Normal", "TopologyInSync", message)
+            about = regarding(TOPOLOGY_BINDINGS, binding.metadata)
+            self._recorder.record(about, "Normal", "TopologyInSync", message)
         return None

@@ -11,6 +11,7 @@ import msgspec
 from grove.api import codec, defaults, labels, schema, structural
 from grove.api.errors import Problems
 from grove.api.kinds import catalog
+from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podcliqueset_status import PodCliqueSetStatus
 from grove.api.kinds.podgang import PodGang
@@ -24,10 +25,17 @@ from grove.operator.podcliqueset import plan as plans
 from grove.operator.podcliqueset.snapshot import Snapshot
 from grove.operator.resources import SCALING_GROUPS
 from grove.operator.tree import GroupPlace, Tree
-from grove.operator.views import AutoscalerView, Outline, PodCliqueView, RoleBindingView, RoleView, ServiceView
+from grove.operator.views import AutoscalerView, PodCliqueView, RoleBindingView, RoleView, ServiceView
 from tests.unit.nodes.apiserver import merged
 
 JSON = dict[str, Any]
+
+
+class Outline(msgspec.Struct):
+    """An object of which only the metadata matter."""
+
+    metadata: ObjectMeta
+
 
 NOW = datetime.datetime(2026, 11, 19, 12, tzinfo=datetime.UTC)
 SCHEMA = schema.of_kind(catalog.POD_CLIQUE_SET)
