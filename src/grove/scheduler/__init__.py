@@ -1,0 +1,1 @@
+"""The scheduler: PodGangs become pods on nodes."""

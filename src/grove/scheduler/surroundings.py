@@ -1,0 +1,46 @@
+"""What else there is in the cluster that decisions look at: namespaces, volumes, claims to devices, budgets. Pure.
+
+Objects come from caches as they are and are kept by namespace and name. Whoever computes something from a kind
+remembers its epoch: it grows with every change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Kept(Generic[T]):
+    """The objects of one kind."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self._objects: dict[tuple[str, str], T] = {}
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._objects.values())
+
+    def get(self, name: str, namespace: str = "") -> T | None:
+        return self._objects.get((namespace, name))
+
+    def put(self, name: str, namespace: str, obj: T) -> None:
+        if self._objects.get((namespace, name)) != obj:
+            self._objects[namespace, name] = obj
+            self.epoch += 1
+
+    def drop(self, name: str, namespace: str) -> None:
+        if self._objects.pop((namespace, name), None) is not None:
+            self.epoch += 1
+
+
+class Surroundings:
+    """All kinds. A rule that needs one more adds it here, with the view that it reads."""
+
+    def __init__(self) -> None:
+        self.namespaces: Final[Kept[dict[str, str]]] = Kept()
+        """The labels of namespaces."""
