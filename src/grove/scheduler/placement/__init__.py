@@ -1,0 +1,1 @@
+"""Where a gang goes: bounds that prove that it cannot, closed forms, search."""
