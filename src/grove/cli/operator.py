@@ -99,7 +99,7 @@ def command(ctx: click.Context, config: str, kubeconfig: str, context: str, webh
       6    something failed while it ran, or the lease was lost
       7    multi-node NVLink is asked for, and not supported
     """
-    from grove.operator.exits import CannotOperate
+    from grove.runtime.exits import CannotRun
 
     settings, warnings = configurations.read_with_warnings(config) if config else (OperatorConfiguration(), [])
     logs.configure(sys.stdout, form=settings.log_format, level=settings.log_level)
@@ -109,19 +109,19 @@ def command(ctx: click.Context, config: str, kubeconfig: str, context: str, webh
         log.info("no configuration given: defaults are in force")
     try:
         _operate(settings, kubeconfig, context, webhooks)
-    except CannotOperate as error:
+    except CannotRun as error:
         Failure(str(error), error.remedy).show()
         ctx.exit(error.code)
 
 
 def _operate(settings: OperatorConfiguration, kubeconfig: str, context: str, webhooks: str) -> None:
     from grove.operator import process
-    from grove.operator.exits import CannotOperate, Exit
+    from grove.runtime.exits import CannotRun, Exit
 
     try:
         connection = kubeconfigs.connect(kubeconfig, context=context)
     except ConnectionConfigError as error:
-        raise CannotOperate(
+        raise CannotRun(
             Exit.PREPARATION, str(error), "name a cluster with --kubeconfig, --context or $KUBECONFIG"
         ) from error
     how = webhooks or (_SERVICE if SERVICE_ACCOUNT.is_dir() and not kubeconfig else _NONE)
