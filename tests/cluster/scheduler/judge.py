@@ -45,6 +45,7 @@ FAMILY: Final = "grove.test/family"
 WITHIN: Final = 240.0
 ASKED_AGAIN: Final = 3
 SHOWN: Final = 5
+LEAST_OF_EACH: Final = 0.15
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,15 @@ class Judge:
     def agrees(
         self, family: str, cases: Sequence[Case], *, settings: SchedulerConfiguration | None = None
     ) -> list[Verdict]:
-        """Raises with the worlds on which Grove and kube-scheduler disagree; gives what was said of each pod."""
-        return asyncio.run(self._agrees(family, cases, settings))
+        """Raises with the worlds on which Grove and kube-scheduler disagree; gives what was said of each pod.
+
+        Raises too if nearly all were bound or nearly all refused: such worlds show little.
+        """
+        found = asyncio.run(self._agrees(family, cases, settings))
+        bound = sum(bool(one.node) for one in found)
+        if min(bound, len(found) - bound) < len(found) * LEAST_OF_EACH:
+            raise AssertionError(f"{bound} of {len(found)} pods of {family} were bound: make the worlds less one-sided")
+        return found
 
     async def _agrees(
         self, family: str, cases: Sequence[Case], settings: SchedulerConfiguration | None
