@@ -36,6 +36,12 @@ class ContainerPort(Struct, frozen=True, kw_only=True):
     protocol: str = "TCP"
 
 
+class RestartRule(Struct, frozen=True, kw_only=True):
+    """What happens when the container ends in a certain way."""
+
+    action: str
+
+
 class Container(Struct, frozen=True, kw_only=True):
     """A container of a pod's spec."""
 
@@ -43,6 +49,7 @@ class Container(Struct, frozen=True, kw_only=True):
     resources: Requirements = Requirements()
     restart_policy: str = ""
     """`Always` on an init container makes it a sidecar."""
+    restart_policy_rules: tuple[RestartRule, ...] = ()
     ports: tuple[ContainerPort, ...] = ()
 
 
@@ -69,6 +76,24 @@ class PodResourceClaim(Struct, frozen=True, kw_only=True):
     resource_claim_template_name: str = ""
 
 
+class PodOS(Struct, frozen=True, kw_only=True):
+    """The operating system that the pod is made for."""
+
+    name: str
+
+
+class PodSecurityContext(Struct, frozen=True, kw_only=True):
+    """As far as not every node can do it."""
+
+    supplemental_groups_policy: str = ""
+
+
+class SchedulingGroup(Struct, frozen=True, kw_only=True):
+    """The group of pods that kube-scheduler itself is to place together."""
+
+    pod_group_name: str = ""
+
+
 class PodSpec(Struct, frozen=True, kw_only=True):
     """What a pod asks for: the same for all pods of a template."""
 
@@ -88,6 +113,11 @@ class PodSpec(Struct, frozen=True, kw_only=True):
     overhead: Quantities | None = None
     resources: Requirements | None = None
     resource_claims: tuple[PodResourceClaim, ...] = ()
+    os: PodOS | None = None
+    host_network: bool = False
+    host_users: bool | None = None
+    security_context: PodSecurityContext | None = None
+    scheduling_group: SchedulingGroup | None = None
     moved: str = msgspec.field(name="nodeName", default="")
     """Always empty: a pod holds it as `node_name`."""
 
@@ -127,6 +157,12 @@ class ContainerState(Struct, frozen=True, kw_only=True):
     terminated: Terminated | None = None
 
 
+class Actual(Struct, frozen=True, kw_only=True):
+    """What a container or pod has now; differs from what its spec asks for while it is resized. Limits are left out."""
+
+    requests: Quantities | None = None
+
+
 class ContainerStatus(Struct, frozen=True, kw_only=True):
     """How a container fares."""
 
@@ -136,6 +172,8 @@ class ContainerStatus(Struct, frozen=True, kw_only=True):
     restart_count: int = 0
     state: ContainerState = ContainerState()
     last_state: ContainerState = ContainerState()
+    resources: Actual | None = None
+    allocated_resources: Quantities | None = None
 
 
 STEPS: Final = frozenset({"PodReadyToStartContainers", "Initialized", "ContainersReady"})
@@ -153,6 +191,8 @@ class PodStatus(Struct, frozen=True, kw_only=True):
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resources: Actual | None = None
+    allocated_resources: Quantities | None = None
 
     def __post_init__(self) -> None:
         if self.conditions:
@@ -191,12 +231,20 @@ class NodeSpec(Struct, frozen=True, kw_only=True):
     provider_id: str = msgspec.field(name="providerID", default="")
 
 
+class NodeFeatures(Struct, frozen=True, kw_only=True):
+    """What the node's container runtime can do."""
+
+    supplemental_groups_policy: bool = False
+
+
 class NodeStatus(Struct, frozen=True, kw_only=True):
     """What a node has and how it fares. Addresses, images and heartbeats are left out."""
 
     capacity: Quantities | None = None
     allocatable: Quantities | None = None
     conditions: tuple[Condition, ...] = ()
+    features: NodeFeatures | None = None
+    declared_features: tuple[str, ...] = ()
 
 
 class NodeView(Struct, frozen=True, kw_only=True):

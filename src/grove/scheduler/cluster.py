@@ -92,8 +92,10 @@ class _State:
 class Cluster:
     """See the top of the module."""
 
-    def __init__(self, *, needs: Callable[[PodView], Needs] | None = None) -> None:
-        self.resources = Resources()
+    def __init__(
+        self, *, needs: Callable[[PodView], Needs] | None = None, ignored_resources: Iterable[str] = ()
+    ) -> None:
+        self.resources = Resources(ignored_resources)
         self.classes = Classes(self.resources, needs=needs)
         self.rules: tuple[Rule, ...] = ()
         self.names: list[str] = []

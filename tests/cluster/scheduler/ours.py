@@ -10,7 +10,7 @@ from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.kube.objects import NodeView, PodView
 from grove.scheduler.cluster import Cluster, Placed
 from grove.scheduler.predicates.all import rules
-from grove.scheduler.resources import requested
+from grove.scheduler.resources import used
 from grove.scheduler.surroundings import Surroundings
 
 JSON = dict[str, Any]
@@ -50,7 +50,7 @@ class Ours:
                 meta.name,
                 self.cluster.classes.of(pod),
                 self.cluster.slot_of[node],
-                requests=self.cluster.resources.vector(requested(pod.spec)),
+                requests=self.cluster.resources.vector(used(pod)),
                 terminating=meta.deletion_timestamp is not None,
             )
         )

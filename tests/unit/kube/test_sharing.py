@@ -148,6 +148,11 @@ def test_every_field_of_a_spec_is_in_its_text() -> None:
         "overhead": {"cpu": "1m"},
         "resources": {"requests": {"cpu": "2"}},
         "resourceClaims": [claim],
+        "os": {"name": "linux"},
+        "hostNetwork": True,
+        "hostUsers": False,
+        "securityContext": {"supplementalGroupsPolicy": "Strict", "runAsUser": 7},
+        "schedulingGroup": {"podGroupName": "g"},
         "nodeName": "node",
     }
     assert tree.keys() == {field.encode_name for field in msgspec.structs.fields(PodSpec)}, "name the new field here"

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.scheduler.cluster import Cluster
+from grove.scheduler.predicates.conditions import Conditions
 from grove.scheduler.predicates.nodeselection import NodeSelection
+from grove.scheduler.predicates.owned import Owned
+from grove.scheduler.predicates.platform import Platform
+from grove.scheduler.predicates.ports import Ports
 from grove.scheduler.predicates.rule import Rule
+from grove.scheduler.predicates.taints import Taints
 from grove.scheduler.surroundings import Surroundings
 
 
-def rules(cluster: Cluster, surroundings: Surroundings, settings: SchedulerConfiguration) -> tuple[Rule, ...]:
+def rules(cluster: Cluster, surroundings: Surroundings, settings: SchedulerConfiguration) -> tuple[Rule, ...]:  # noqa: ARG001
     """For `Cluster.obey`; the rules read columns of the cluster, and what surrounds it."""
-    return (NodeSelection(cluster),)
+    return (
+        Owned(cluster, settings.nodes.owned_node_selector or {}),
+        Conditions(cluster),
+        Taints(cluster, compares=settings.nodes.toleration_comparisons),
+        NodeSelection(cluster),
+        Platform(cluster),
+        Ports(cluster),
+    )
