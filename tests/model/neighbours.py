@@ -49,9 +49,9 @@ def nodes(random: Random) -> list[JSON]:
 
 
 def pod(random: Random, name: str, *, on: Sequence[JSON] = (), space: str = "$", likely: float = 0.3) -> JSON:
-    """A pod with random labels; `likely` says how often it asks for something about its neighbours."""
+    """A pod with random labels, often of a common app; `likely` says how often it asks for something of neighbours."""
     spec: JSON = {"containers": [{"name": "c", "image": "i"}]}
-    labels = {"app": random.choice("abc")}
+    labels = {"app": random.choice("aaabc")}
     if random.random() < 0.5:
         labels["tier"] = random.choice("12")
     metadata: JSON = {"name": name, "namespace": space, "labels": labels}
@@ -200,9 +200,8 @@ class World:
         here = self._labels(node)
         if any(one["topologyKey"] not in here for one in wanted):
             return False
-        friends = [
-            self._labels(on) for other, on in self.pods.values() if all(self._means(one, asked, other) for one in wanted)
-        ]
+        pods = self.pods.values()
+        friends = [self._labels(on) for other, on in pods if all(self._means(one, asked, other) for one in wanted)]
         counted = any(one["topologyKey"] in labels for one in wanted for labels in friends)
         if wanted and not all(any(_together(one, here, labels) for labels in friends) for one in wanted):
             first = not counted and all(self._means(one, asked, asked) for one in wanted)

@@ -351,7 +351,7 @@ class Cluster:
         return not any(rule.is_dynamic(cls) for rule in self.rules)
 
     def interacts(self, classes: Sequence[PodClass]) -> bool:
-        """Whether pods of some classes change what others of them may do, or they themselves, beyond what they use.
+        """Whether pods of some classes constrain one another, beyond what they use.
 
         Where not, the capacity of each is exact about several pods too, plain or not, while only such pods come.
         """

@@ -132,6 +132,7 @@ class InterPodAffinity(Lenient):
         self._generation = -1
         self._limits: dict[int, tuple[_Stamp, Counts]] = {}
         """The latest by class, and what they were made of."""
+        self._of_one_node: Final[dict[Column, tuple[int, bool]]] = {}
         self._bound = _ROOM
 
     # What stays as long as the node
@@ -231,9 +232,21 @@ class InterPodAffinity(Lenient):
             for other in classes:
                 if state.needs and self._crowds.matches(state.needs_selections, other):
                     return True
-                if any(self._crowds.matches((selection,), other) for selection in state.avoids_selections):
-                    return True
+                for selection, tally in zip(state.avoids_selections, state.avoids, strict=True):
+                    # One of a class on each node: that is a limit like any other.
+                    is_plain_limit = one is other and self._is_of_one_node(tally.column)
+                    if not is_plain_limit and self._crowds.matches((selection,), other):
+                        return True
         return False
+
+    def _is_of_one_node(self, column: Column) -> bool:
+        """Whether each domain has one node."""
+        position = self._cluster.reshaped.position
+        known = self._of_one_node.get(column)
+        if known is None or known[0] != position:
+            nodes = np.bincount(column.codes[: self._cluster.size])
+            known = self._of_one_node[column] = position, int(nodes[1:].max(initial=0)) <= 1
+        return known[1]
 
     def placed(self, pod: Placed, sign: int) -> None:
         held = self._held.get(pod.cls.number)

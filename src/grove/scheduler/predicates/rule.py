@@ -64,9 +64,11 @@ class Rule(Protocol):
         ...
 
     def interacts(self, classes: Sequence[PodClass]) -> bool:
-        """Whether placing a pod of one of these classes can change what `limit` says of one of them.
+        """Whether pods of these classes constrain one another, so that they must be placed one by one.
 
-        To be known before the first of them is placed, when none of them may be dynamic yet.
+        Where not, `limit` is exact about several pods of each while only such pods come: one that is placed uses up one
+        of what its class has there, and changes nothing else. It is asked before the first of them is placed, when none
+        of them may be dynamic yet.
         """
         ...
 
