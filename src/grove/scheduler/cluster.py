@@ -30,7 +30,7 @@ _FIRST_ROWS: Final = 8
 class Placed:
     """A pod on a node: seen there, or assumed to come there."""
 
-    __slots__ = ("cls", "gang", "name", "namespace", "priority", "requests", "slot", "terminating", "uid")
+    __slots__ = ("cls", "gang", "name", "namespace", "nominated", "priority", "requests", "slot", "terminating", "uid")
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class Placed:
         requests: Vector | None = None,
         priority: int | None = None,
         terminating: bool = False,
+        nominated: bool = False,
     ) -> None:
         self.uid: Final = uid
         self.namespace: Final = namespace
@@ -56,6 +57,8 @@ class Placed:
         """What it uses; differs from its class where it was resized."""
         self.priority: Final = cls.priority if priority is None else priority
         self.terminating: Final = terminating
+        self.nominated: Final = nominated
+        """Another scheduler means to put it there: it uses room, and nobody relies on it (predicates/nominated.py)."""
 
 
 class Hold:
@@ -346,6 +349,13 @@ class Cluster:
     def is_plain(self, cls: PodClass) -> bool:
         """Whether pods of the class do not care who else is there, beyond what they use."""
         return not any(rule.is_dynamic(cls) for rule in self.rules)
+
+    def interacts(self, classes: Sequence[PodClass]) -> bool:
+        """Whether pods of some classes constrain one another, beyond what they use.
+
+        Where not, the capacity of each is exact about several pods too, plain or not, while only such pods come.
+        """
+        return any(rule.interacts(classes) for rule in self.rules)
 
     def penalty(self, cls: PodClass) -> Counts | None:
         """For every slot what is against it as a matter of taste; None: all are alike."""
