@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from grove.api import codec, labels
+from grove.api import codec, conditions, labels, statuses
 from grove.api.fields import JSON
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podcliqueset_status import PodCliqueSetStatus
@@ -19,7 +19,7 @@ from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.kube.clock import Clock
 from grove.kube.errors import KubeError
 from grove.kube.events import Recorder
-from grove.operator import conditions, statuses
+from grove.kube.regarding import regarding
 from grove.operator.owners import is_controlled_by
 from grove.operator.pace import Pace
 from grove.operator.podcliqueset import plan, replicas, rollout, steps, termination
@@ -29,7 +29,6 @@ from grove.operator.podcliqueset.snapshot import Snapshot, look
 from grove.operator.podcliqueset.status import Outcome as Ended
 from grove.operator.podcliqueset.status import is_urgent, summary
 from grove.operator.podcliqueset.steps import Steps
-from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUE_SETS, POD_GANGS, SCALING_GROUPS
 from grove.operator.world import Key, World
 from grove.operator.writer import ForeignObjectError, Writer

@@ -11,15 +11,15 @@ from typing import Final
 
 import msgspec
 
-from grove.api import labels
+from grove.api import labels, statuses
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup, PodCliqueScalingGroupStatus
 from grove.kube.clock import Clock
 from grove.kube.errors import Conflict, NotFound
 from grove.kube.events import Recorder
-from grove.operator import cliquesync, delays, owners, places, statuses
+from grove.kube.regarding import regarding
+from grove.operator import cliquesync, delays, owners, places
 from grove.operator.pace import COMING_UP, STEADY, Pace
-from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUES, SCALING_GROUPS
 from grove.operator.scalinggroup import copies, plan, rollout, status, termination
 from grove.operator.scalinggroup.copies import Copy
