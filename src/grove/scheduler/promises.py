@@ -7,10 +7,13 @@ What was written and seen is no promise any more: the pods are of another class 
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from grove.kube.affinity import NodeSelector
 from grove.scheduler.devices import DeviceId, Result
+
+T = TypeVar("T")
+_LONGEST: Final = 1 << 16
 
 
 class VolumePromise(NamedTuple):
@@ -30,6 +33,29 @@ class DevicePromise(NamedTuple):
     """The nodes that it can be used on then; None: all."""
 
 
+class Changes(Generic[T]):
+    """What was promised or taken back, in order. Who reads it keeps a position, and asks for what came after it."""
+
+    def __init__(self) -> None:
+        self._items: list[T] = []
+        self._start = 0
+
+    @property
+    def position(self) -> int:
+        return self._start + len(self._items)
+
+    def append(self, item: T) -> None:
+        if len(self._items) >= _LONGEST:
+            half = _LONGEST // 2
+            del self._items[:half]
+            self._start += half
+        self._items.append(item)
+
+    def since(self, position: int) -> list[T] | None:
+        """None: too long ago to know."""
+        return None if position < self._start else self._items[position - self._start :]
+
+
 class Promises:
     """Claims are named by `namespace/name`."""
 
@@ -37,12 +63,11 @@ class Promises:
         self.claims: Final[dict[str, VolumePromise]] = {}
         self.volumes: Final[dict[str, str]] = {}
         """By volume its claim."""
-        self.volume_log: Final[list[str]] = []
-        """Volumes that were promised or taken back, in order."""
+        self.volume_log: Final[Changes[str]] = Changes()
         self.allocations: Final[dict[str, DevicePromise]] = {}
         self.devices: Final[dict[DeviceId, str]] = {}
         """By device its claim."""
-        self.device_log: Final[list[DeviceId]] = []
+        self.device_log: Final[Changes[DeviceId]] = Changes()
         self.consumers: Final[dict[str, dict[str, None]]] = {}
         """By claim to devices the pods that are to use it, by uid."""
         self._users: dict[str, dict[str, None]] = {}

@@ -229,4 +229,3 @@ def _class_of(metadata: ObjectMeta, named: str | None) -> str:
 def _storage(found: Quantities | None) -> int | None:
     stated: Any = (found or {}).get("storage")
     return None if stated is None else quantities.whole(stated)
-

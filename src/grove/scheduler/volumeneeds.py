@@ -8,6 +8,7 @@ from grove.api.kinds.meta import ObjectMeta
 from grove.kube.affinity import NodeSelector, Requirement
 from grove.kube.objects import PodView
 from grove.kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
+from grove.scheduler.reach import requirements
 from grove.scheduler.storage import (
     ONE_POD,
     SELECTED_NODE,
@@ -175,7 +176,7 @@ class _Reader:
             storage_class=claim.class_name,
             size=claim.size,
             modes=tuple(sorted(spec.access_modes)),
-            selector=None if spec.selector is None else spec.selector.requirements,
+            selector=None if spec.selector is None else requirements(spec.selector),
             mode=spec.volume_mode,
             attributes_class=spec.volume_attributes_class_name,
             selected=(claim.metadata.annotations or {}).get(SELECTED_NODE, ""),

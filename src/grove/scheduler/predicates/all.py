@@ -6,9 +6,19 @@ from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.scheduler.cluster import Cluster
 from grove.scheduler.predicates.nodeselection import NodeSelection
 from grove.scheduler.predicates.rule import Rule
+from grove.scheduler.predicates.volumebinding import VolumeBinding
+from grove.scheduler.predicates.volumelimits import NodeVolumeLimits
+from grove.scheduler.predicates.volumerestrictions import VolumeRestrictions
+from grove.scheduler.predicates.volumezone import VolumeZone
 from grove.scheduler.surroundings import Surroundings
 
 
 def rules(cluster: Cluster, surroundings: Surroundings, settings: SchedulerConfiguration) -> tuple[Rule, ...]:
     """For `Cluster.obey`; the rules read columns of the cluster, and what surrounds it."""
-    return (NodeSelection(cluster),)
+    return (
+        NodeSelection(cluster),
+        VolumeBinding(cluster, surroundings),
+        VolumeZone(cluster),
+        VolumeRestrictions(cluster),
+        NodeVolumeLimits(cluster, surroundings),
+    )
