@@ -84,7 +84,8 @@ class _State:
         self.allowed: Mask = np.zeros(0, np.bool_)
         self.capacity: Counts = np.zeros(0, np.int64)
         self.epochs: tuple[int, ...] = ()
-        self.statics: tuple[Rule, ...] = ()
+        self.statics: tuple[tuple[Rule, int], ...] = ()
+        """The rules that can refuse it something, with the epoch that they were asked in."""
         self.reshaped = -1
         self.touched = -1
 
@@ -382,9 +383,11 @@ class Cluster:
         epochs = tuple(rule.epoch for rule in self.rules)
         size = self.size
         if state.epochs != epochs:
+            statics = tuple(one for one in zip(self.rules, epochs, strict=True) if one[0].is_static(cls))
+            if statics != state.statics:  # what a rule says of other classes is no reason to judge this one anew
+                state.reshaped = -1
             state.epochs = epochs
-            state.statics = tuple(rule for rule in self.rules if rule.is_static(cls))
-            state.reshaped = -1
+            state.statics = statics
         if state.reshaped != self.reshaped.position:
             slots = None if state.reshaped < 0 else self.reshaped.since(state.reshaped)
             if slots is None or len(slots) * 4 > size:
@@ -406,9 +409,9 @@ class Cluster:
             state.touched = self.touched.position
         return state
 
-    def _judge(self, cls: PodClass, rules: Iterable[Rule], slots: Slots) -> Mask:
+    def _judge(self, cls: PodClass, rules: Iterable[tuple[Rule, int]], slots: Slots) -> Mask:
         found: Mask = self.alive[slots]
-        for rule in rules:
+        for rule, _ in rules:
             mask = rule.static(cls, slots)
             if mask is not None:
                 found = found & mask
