@@ -12,20 +12,23 @@ told otherwise. One thread owns an engine.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from grove.api.kinds.podgang import PodGang
+from grove.api.kinds.queue import Queue
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.kube.objects import NodeView, PodView
 from grove.scheduler import model
 from grove.scheduler.cluster import Cluster, Placed
 from grove.scheduler.gangs import Gang, Group, Pending, Scope
+from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.registry import Registry, is_lone
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.topologies import Topologies
 from grove.scheduler.verdicts import Answer, Bind, Decision, Found, NotFound, Put, Reason, Refuse
+from grove.scheduler.views import BudgetView, NamespaceView, PriorityClassView
 
 Place: TypeAlias = Callable[[Cluster, Gang, Budget], Answer]
 
@@ -124,16 +127,38 @@ class Engine:
         if self.topologies.drop(view):
             self._wake_all()
 
-    def priority_class(self, name: str, value: int, policy: str) -> None:
-        self._priorities[name] = (value, policy)
+    def priority_class(self, view: PriorityClassView) -> None:
+        self._priorities[view.metadata.name] = (view.value, view.preemption_policy)
         self._wake_all()
 
-    def priority_class_gone(self, name: str) -> None:
-        self._priorities.pop(name, None)
+    def priority_class_gone(self, view: PriorityClassView) -> None:
+        self._priorities.pop(view.metadata.name, None)
+
+    def namespace(self, view: NamespaceView) -> None:
+        self.surroundings.namespaces.put(view.metadata.name, "", view.metadata.labels or {})
+        self._wake_all()
+
+    def namespace_gone(self, view: NamespaceView) -> None:
+        self.surroundings.namespaces.drop(view.metadata.name, "")
+
+    def queue(self, view: Queue) -> None:
+        self._wake_all()
+
+    def queue_gone(self, view: Queue) -> None:
+        self._wake_all()
+
+    def budget(self, view: BudgetView) -> None:
+        """What a disruption budget allows has changed."""
+
+    def budget_gone(self, view: BudgetView) -> None:
+        """A disruption budget went."""
 
     # What became of decisions
 
-    def bind_failed(self, uid: str) -> None:
+    def bound(self, uid: str) -> None:
+        """A pod came to the node that was decided; the watch tells it too."""
+
+    def bind_failed(self, uid: str, why: BindFailure) -> None:
         """A pod that was decided onto a node did not come there."""
         pod = self.registry.pods.get(uid)
         if pod is not None and pod.node_name:
@@ -141,15 +166,65 @@ class Engine:
         self._unseat(uid)
         self._touch([self.registry.gang_of(uid)])
 
+    def evicted(self, uid: str) -> None:
+        """A victim is on its way out."""
+
+    def evict_failed(self, uid: str, why: str) -> None:
+        """A victim stays."""
+
+    def rejected(self, view: PodView) -> None:
+        """A node has refused a pod of ours: somebody else was there first."""
+
+    # What had been decided before
+
+    def resume(self, key: str, puts: Sequence[tuple[str, str]]) -> Bind | None:
+        """What an earlier leader had begun: uids of pods and the nodes that they were decided onto. Taken for done if
+        every pod still waits and can go there; None: it is to be decided anew."""
+        gang = self._gang(key)
+        if gang is None:
+            return None
+        waiting = {pod.uid: pod for group in gang.groups() for pod in group.waiting}
+        mark = self.cluster.mark()
+        found: list[tuple[Pending, str]] = []
+        for uid, node in puts:
+            pod, slot = waiting.get(uid), self.cluster.slot_of.get(node)
+            if pod is None or slot is None or self.cluster.capacity(pod.cls)[slot] < 1:
+                self.cluster.rollback(mark)
+                return None
+            self._assume(key, Put(pod, slot), gang.priority)
+            found.append((pod, node))
+        self.cluster.commit(mark)
+        left = len(waiting) - len(found)
+        return Bind(gang, tuple(found), left, 1.0, (), bool(gang.missing))
+
+    def unfit(self, uids: Collection[str]) -> Collection[str]:
+        """Of pods that are assumed on nodes, those that are gone or cannot go there as things are now."""
+        return [uid for uid in uids if not self._fits(uid)]
+
+    def _fits(self, uid: str) -> bool:
+        seat = self.cluster.pods.get(uid)
+        pod = self.registry.pods.get(uid)
+        if seat is None or pod is None or not (self.registry.is_waiting(pod) or pod.node_name):
+            return False
+        if not self.cluster.allowed(seat.cls)[seat.slot]:
+            return False
+        return all(self.cluster.free[row, seat.slot] >= 0 for row, _ in seat.requests)
+
     # What is to be done
 
+    def next_wake(self, now: float) -> float | None:
+        """When there is something to decide; None: not before something changes."""
+        return now if self._ready or self._freed else None
+
     def decide(self, now: float, *, limit: int = 1000) -> list[Decision]:
-        """The next decisions, at most so many and those that come with them. They are taken for done."""
+        """The next decisions, of at most so many gangs. They are taken for done."""
         if self._freed:
             self._freed = False
             self._wake_all()
         decisions: list[Decision] = []
-        while self._ready and len(decisions) < limit:
+        considered = 0
+        while self._ready and considered < limit:
+            considered += 1
             key = str(heapq.heappop(self._ready)[-1])
             self._is_ready.discard(key)
             decisions += self._consider(key, now)

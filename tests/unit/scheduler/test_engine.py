@@ -5,9 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podgang import PodGangStatus
 from grove.kube.objects import SchedulingGate
+from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.verdicts import Bind, Refuse
+from grove.scheduler.views import PriorityClassView
 from tests.unit.scheduler.fleets import spec
 from tests.unit.scheduler.worlds import World, terminating
 
@@ -114,7 +117,7 @@ def test_a_failed_bind_frees_the_room_and_is_tried_again() -> None:
     world = World()
     world.gang("g", {"a": 2})
     (bind,) = world.decide()
-    world.engine.bind_failed(bind.puts[0][0].uid)
+    world.engine.bind_failed(bind.puts[0][0].uid, BindFailure("Gone"))
     (again,) = world.decide()
     assert [pod.name for pod, _ in again.puts] == ["g-a-0"]
 
@@ -123,7 +126,7 @@ def test_a_bind_that_failed_late_is_no_failure_if_the_pod_is_there() -> None:
     world = World()
     world.pod("lone")
     (bind,) = world.settle()
-    world.engine.bind_failed(bind.puts[0][0].uid)
+    world.engine.bind_failed(bind.puts[0][0].uid, BindFailure("Gone"))
     assert world.decide() == []
     assert world.where() == {"lone": "n0"}
 
@@ -181,7 +184,7 @@ def test_pods_are_found_by_reference_where_they_have_no_label() -> None:
 
 def test_more_important_gangs_come_first() -> None:
     world = World(nodes=1)
-    world.engine.priority_class("high", 100, "PreemptLowerPriority")
+    world.engine.priority_class(PriorityClassView(metadata=ObjectMeta(name="high"), value=100))
     world.gang("low", {"a": 8})
     world.gang("high", {"a": 8}, priority="high")
     decisions = world.decide()

@@ -23,7 +23,6 @@ from grove.kube.resources import PODS
 from grove.operator import failures, pods
 from grove.operator.backends.registry import Backends
 from grove.operator.failures import StepError
-from grove.operator.pace import COMING_UP, STEADY, Pace
 from grove.operator.places import clique_of
 from grove.operator.podclique import gates, plan, podbuild, rollout, status
 from grove.operator.podclique.doing import Doing, Template
@@ -36,6 +35,7 @@ from grove.operator.world import Key, World
 from grove.operator.writer import Writer
 from grove.runtime.batches import Momentum
 from grove.runtime.outcomes import Outcome, RequeueAfter, Retry
+from grove.runtime.pace import COMING_UP, STEADY, Pace
 
 
 class PodCliqueReconciler:

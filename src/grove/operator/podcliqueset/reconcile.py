@@ -21,7 +21,6 @@ from grove.kube.errors import KubeError
 from grove.kube.events import Recorder
 from grove.kube.regarding import regarding
 from grove.operator.owners import is_controlled_by
-from grove.operator.pace import Pace
 from grove.operator.podcliqueset import plan, replicas, rollout, steps, termination
 from grove.operator.podcliqueset.deletion import Deletion
 from grove.operator.podcliqueset.happenings import Happenings
@@ -33,6 +32,7 @@ from grove.operator.resources import POD_CLIQUE_SETS, POD_GANGS, SCALING_GROUPS
 from grove.operator.world import Key, World
 from grove.operator.writer import ForeignObjectError, Writer
 from grove.runtime.outcomes import Outcome, RequeueAfter
+from grove.runtime.pace import Pace
 
 REPLICA_CODE: Final = "ERR_DELETE_PCS_REPLICA"
 GANG_CODE: Final = "ERR_CREATE_OR_PATCH_PODGANG"

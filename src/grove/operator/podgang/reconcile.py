@@ -22,7 +22,6 @@ from grove.operator import places
 from grove.operator.backends.registry import Backends
 from grove.operator.failures import StepError
 from grove.operator.owners import controller_of, is_controlled_by
-from grove.operator.pace import Pace
 from grove.operator.podgang import members as gang_members
 from grove.operator.podgang import plan, status
 from grove.operator.podgang.members import Member
@@ -33,6 +32,7 @@ from grove.operator.views import PodCliqueView
 from grove.operator.world import Key, World
 from grove.operator.writer import ForeignObjectError, Writer
 from grove.runtime.outcomes import Outcome, RequeueAfter, RequeueAt, Retry
+from grove.runtime.pace import Pace
 
 T = TypeVar("T")
 
