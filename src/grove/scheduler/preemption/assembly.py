@@ -28,9 +28,7 @@ Worth = Callable[[Cost, Cost, int], tuple[float, ...]]
 class Assembly:
     """Fills one board."""
 
-    def __init__(
-        self, cluster: Cluster, board: Board, classes: Sequence[PodClass], need: Need, budget: Budget, *, devices: int
-    ) -> None:
+    def __init__(self, cluster: Cluster, board: Board, classes: Sequence[PodClass], need: Need, budget: Budget) -> None:
         self._cluster = cluster
         self._board = board
         self._number = {cls: at for at, cls in enumerate(classes)}
@@ -132,9 +130,7 @@ class Assembly:
                 continue
             if any(sum(self._everything[number][node] for node in inside) < count for number, count in wanted):
                 continue
-            lacking = sum(
-                max(0, count - sum(board.caps[number][node] for node in inside)) for number, count in wanted
-            )
+            lacking = sum(max(0, count - sum(board.caps[number][node] for node in inside)) for number, count in wanted)
             ranked.append((lacking, domain))
         self._budget.spend(1 + len(nodes) // 32)
         return [found[domain] for _, domain in sorted(ranked)]
@@ -192,7 +188,6 @@ class Assembly:
         self, node: int, number: int, lacking: int, inside: set[int], worth: Worth
     ) -> tuple[tuple[float, ...], list[Unit]] | None:
         """The cheapest units on a node whose going makes room for one more pod there, and what that is worth."""
-        board = self._board
         self._budget.spend(2)
         if lacking <= 0:
             return None
@@ -220,7 +215,7 @@ class Assembly:
         return gain, cost, before
 
     def _ways(self, node: int, number: int) -> list[list[Unit]]:
-        """Sets of units that make room for one more pod on a node: the cheapest one alone, and the cheapest together."""
+        """Units that make room for one more pod on a node: the cheapest one alone, and the cheapest together."""
         board = self._board
         key = self._key
         open_ = [unit for unit in board.on[node] if not board.is_chosen(unit) and board.may(unit)]

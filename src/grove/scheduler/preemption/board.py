@@ -129,7 +129,6 @@ class Board:
     def may(self, unit: Unit) -> bool:
         """Whether it can go beside those that are chosen."""
         family = unit.family
-        assert family is not None
         if family[1] >= 0 and self._families[family] >= self.units.surplus(family):
             return False
         if not (self._strict and unit.budgets):
@@ -153,7 +152,7 @@ class Board:
         for one in implied:
             self._forget(one)
         self.chosen[unit.index] = unit
-        self._families[unit.family] += 1  # type: ignore[index]
+        self._families[unit.family] += 1
         self._budgets.update(unit.budgets)
         self.lift(unit)
         for one in implied:
@@ -162,10 +161,10 @@ class Board:
         def undo() -> None:
             for one in implied:
                 self.lift(one)
-                self._families[one.family] += 1  # type: ignore[index]
+                self._families[one.family] += 1
                 self._budgets.update(one.budgets)
             self.lower(unit)
-            self._families[unit.family] -= 1  # type: ignore[index]
+            self._families[unit.family] -= 1
             self._budgets.subtract(unit.budgets)
             self.chosen = before
 
@@ -179,7 +178,7 @@ class Board:
 
         def undo() -> None:
             self.lift(unit)
-            self._families[unit.family] += 1  # type: ignore[index]
+            self._families[unit.family] += 1
             self._budgets.update(unit.budgets)
             self.chosen = before
 
@@ -187,7 +186,7 @@ class Board:
 
     def _forget(self, unit: Unit) -> None:
         del self.chosen[unit.index]
-        self._families[unit.family] -= 1  # type: ignore[index]
+        self._families[unit.family] -= 1
         self._budgets.subtract(unit.budgets)
 
     def set(self, chosen: Iterable[Unit]) -> None:

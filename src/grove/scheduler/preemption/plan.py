@@ -28,7 +28,7 @@ from grove.scheduler.preemption.running import (
 from grove.scheduler.preemption.search import Best, Search
 from grove.scheduler.preemption.trial import Place, Trial, holds_good, remove
 from grove.scheduler.preemption.units import Units
-from grove.scheduler.verdicts import Found, Victim
+from grove.scheduler.verdicts import Victim
 
 LEEWAY: Final = 60.0
 """Seconds that the room is kept beyond the longest time that somebody needs to stop."""
@@ -110,7 +110,7 @@ class _Planning:
         if going:
             found = trial.found(())
             if found is not None and holds_good(cluster, gang, found):
-                return self._plan(Best((), (), found, -1), Units.__new__(Units), NOTHING, proven=True)
+                return self._plan(Best((), (), found, -1), NOTHING, proven=True)
         rows = sorted({row for cls in self._need.total() for row, _ in cls.requests})
         ledger, now = self._ledger, self._now
         units = Units(
@@ -135,7 +135,7 @@ class _Planning:
             for level in levels:
                 best = search.at(level, strict=strict)
                 if best is not None and holds_good_without(cluster, gang, best):
-                    return self._plan(best, units, units.cost(best.units), proven=search.proven)
+                    return self._plan(best, units.cost(best.units), proven=search.proven)
                 if best is not None:
                     search.proven = False
                 if self._budget.is_spent:
@@ -169,7 +169,7 @@ class _Planning:
             and self._eligible(one)
         )
 
-    def _plan(self, best: Best, units: Units, cost: Cost, *, proven: bool) -> Plan:
+    def _plan(self, best: Best, cost: Cost, *, proven: bool) -> Plan:
         gang = self._gang
         members = {member.pod.uid: member for unit in best.units for member in unit.pods}
         victims = sorted(

@@ -68,8 +68,7 @@ class Search:
         self._policy = policy
         self._counts = need.total()
         self._is_plain = all(cluster.is_plain(cls) for cls in self._counts)
-        self._wanted = list(self._counts.values())
-        self._devices = max((amount for cls in self._counts for _, amount in cls.accelerators), default=0)
+        self.wanted = list(self._counts.values())
         self._tops = (0, 1, 8) if policy.order == "minDisruption" else (1, 2, 7)
         self.proven = True
         """Whether nothing was left out: what was not found does not exist, and nothing costs less than what was."""
@@ -77,14 +76,12 @@ class Search:
     def at(self, level: int, *, strict: bool) -> Best | None:
         """The best plan in which nobody above a priority goes; `strict`: and no disruption budget is broken."""
         best: Best | None = None
-        looked = 0
-        for least, domain in self._bounds.domains(level):
+        for looked, (least, domain) in enumerate(self._bounds.domains(level)):
             if best is not None and self._floor(least, level) >= best.key:
                 break
             if self._budget.is_spent or (best is not None and looked >= self._policy.domains):
                 self.proven = False
                 break
-            looked += 1
             best = self._look(domain, level, best, strict=strict)
         if not self._is_plain:
             self.proven = False  # those who are in the way may be elsewhere
@@ -138,9 +135,7 @@ class Search:
         return best
 
     def _made(self, board: Board, domain: int, best: Best | None) -> Best | None:
-        assembly = Assembly(
-            self._cluster, board, [*self._counts], self._need, self._budget, devices=self._devices
-        )
+        assembly = Assembly(self._cluster, board, [*self._counts], self._need, self._budget)
         ways: list[tuple[tuple[int, ...], tuple[Unit, ...]]] = []
         for worth in self._worths():
             board.set(())
@@ -180,7 +175,7 @@ class Search:
         return plan if best is None or plan.key < best.key else best
 
     def _reprieved(self, plan: Best) -> Best:
-        """Lets all stay without whom the gang fits too, those who are worth most first; many at once where that works."""
+        """Lets all stay without whom the gang fits too, those who are worth most first; many at once if that works."""
         ordered = sorted(plan.units, key=lambda unit: (self._units.key(unit.cost), unit.index), reverse=True)
         kept: list[Unit] = []
         at, size = 0, max(1, len(ordered) // 2)
@@ -254,7 +249,7 @@ class Search:
                 self._budget.spend()
                 more = board.choose(other)
                 key = self._units.key(board.cost)
-                if key < best.key and len(board.chosen) == len(best.units) and not board.lacks(self._wanted):
+                if key < best.key and len(board.chosen) == len(best.units) and not board.lacks(self.wanted):
                     found.append((key, unit.index, other.index, unit, other))
                 more()
             undo()
@@ -285,7 +280,7 @@ class _Combinations:
         board.set(())
         for unit in self._order:
             board.lift(unit)
-        if not board.lacks(self._search._wanted):
+        if not board.lacks(self._search.wanted):
             self._go(0)
         for unit in self._order:
             board.lower(unit)
@@ -307,7 +302,7 @@ class _Combinations:
             return
         unit = self._order[at]
         board.lower(unit)
-        if not board.lacks(self._search._wanted):
+        if not board.lacks(self._search.wanted):
             self._go(at + 1)
         board.lift(unit)
         if board.is_chosen(unit) or not board.may(unit):

@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 
 from grove.scheduler.cluster import Cluster
-from grove.scheduler.predicates.rule import Counts, Mask, Slots
 from grove.scheduler.preemption.running import NOTHING, Cost, Guards, Member, Policy, Running
 from grove.scheduler.resources import Vector
 
@@ -39,8 +38,8 @@ class Unit:
         cost: Cost,
         *,
         implies: frozenset[tuple[int, int]] = frozenset(),
-        family: tuple[int, int] | None = None,
-        budgets: Counter[str] | None = None,
+        family: tuple[int, int],
+        budgets: Counter[str],
     ) -> None:
         self.index: Final = index
         """In the order in which they were made: what decides among equals."""
@@ -53,7 +52,7 @@ class Unit:
         """Families whose units go with it anyway."""
         self.family: Final = family
         """The gang and the crew of which it is a pod; the crew -1: the gang as a whole."""
-        self.budgets: Final = budgets or Counter()
+        self.budgets: Final = budgets
 
     def __repr__(self) -> str:
         return f"Unit({self.index}: {', '.join(gang.key for gang in self.gangs) or self.pods[0].pod.name})"
@@ -85,6 +84,7 @@ class Units:
         self._now = now
         self._made: dict[tuple[int, int, str], Unit] = {}
         self._next = 0
+        self._bases: dict[str, int] = {}
         self._dependents = self._depend()
         self._alone = [eligible(gang) for gang in running]
         self.level: Final = [self._level(at) for at in range(len(running))]
@@ -99,6 +99,7 @@ class Units:
         for at, gang in enumerate(self.running):
             if gang.base and gang.base in index:
                 found.setdefault(index[gang.base], []).append(at)
+        self._bases = {self.running[at].key: at for at in found}
         return [tuple(found.get(at, ())) for at in range(len(self.running))]
 
     def _level(self, at: int) -> int:
@@ -133,13 +134,13 @@ class Units:
                 crews += [number] * count
                 levels += [min(level, gang.priority) if spare else level] * count
                 soft += [spare] * count
-        self.slots: Final[Slots] = np.array(slots, np.int64)
+        self.slots = np.array(slots, np.int64)
         """By pod."""
-        self.gangs: Final[Slots] = np.array(gangs, np.int64)
-        self.crews: Final[Slots] = np.array(crews, np.int64)
-        self.levels: Final[Slots] = np.array(levels, np.int64)
+        self.gangs = np.array(gangs, np.int64)
+        self.crews = np.array(crews, np.int64)
+        self.levels = np.array(levels, np.int64)
         """By pod the least priority that has to go for it to go."""
-        self.soft: Final[Mask] = np.array(soft, np.bool_)
+        self.soft = np.array(soft, np.bool_)
         """By pod whether its gang can do without it."""
         table = np.zeros((len(vectors) or 1, len(rows)), np.int64)
         weights = np.zeros(len(vectors) or 1, np.int64)
@@ -148,10 +149,10 @@ class Units:
             table[code] = [amounts.get(row, 0) for row in rows]
             weights[code] = self._weight(vector)
         found = np.array(codes, np.int64)
-        self.amounts: Final[Counts] = table[found].T if len(found) else np.zeros((len(rows), 0), np.int64)
+        self.amounts = table[found].T if len(found) else np.zeros((len(rows), 0), np.int64)
         """By row of interest and pod."""
         rates = np.array([self.rate(gang) for gang in self.running] or [0], np.int64)
-        self.rates: Final[Counts] = rates[self.gangs] if len(found) else np.zeros(0, np.int64)
+        self.rates = rates[self.gangs] if len(found) else np.zeros(0, np.int64)
         """By pod the seconds of work that are lost with it."""
         self._by_slot = np.argsort(self.slots, kind="stable")
         self._sorted = self.slots[self._by_slot]
@@ -192,12 +193,7 @@ class Units:
             yield self.whole(base)
 
     def _base_of(self, gang: int) -> int | None:
-        key = self.running[gang].base
-        if not key:
-            return None
-        if not hasattr(self, "_bases"):
-            self._bases = {self.running[at].key: at for at, more in enumerate(self._dependents) if more}
-        return self._bases.get(key)
+        return self._bases.get(self.running[gang].base)
 
     def whole(self, gang: int) -> Unit:
         """The gang, and all that depend on it."""
@@ -258,9 +254,7 @@ class Units:
                 ),
             )
         self._next += 1
-        return Unit(
-            self._next, tuple(gangs), tuple(members), cost, implies=implies, family=family, budgets=budgets
-        )
+        return Unit(self._next, tuple(gangs), tuple(members), cost, implies=implies, family=family, budgets=budgets)
 
     def _weight_of(self, member: Member) -> int:
         vector = member.pod.requests
