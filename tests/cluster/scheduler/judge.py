@@ -175,9 +175,13 @@ class Trial:
         for one in self._cases[number].objects:
             resource = self._resource(one)
             namespace = _namespace_of(one, name) if resource.namespaced else ""
-            await self._client.create(resource, one, namespace=namespace)
+            leaves = "deletionTimestamp" in one["metadata"]
+            meta = {key: value for key, value in one["metadata"].items() if key != "deletionTimestamp"}
+            await self._client.create(resource, {**one, "metadata": meta}, namespace=namespace)
             if "status" in one:
                 await self._patch_status(resource, one, namespace)
+            if leaves:  # and stays, if the server gave it a finalizer
+                await self._client.delete(resource, meta["name"], namespace=namespace)
 
     async def _create_existing(self, number: int) -> None:
         for one in self._cases[number].existing:
@@ -332,6 +336,9 @@ def _verdict(pod: JSON) -> Verdict | None:
     for condition in pod.get("status", {}).get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["reason"] != "SchedulerError":
             return Verdict(_view(pod), message=f"{condition['reason']}: {condition.get('message', '')}")
+    # It waits until its volumes are bound, for which there is no controller here.
+    if node_name := pod.get("status", {}).get("nominatedNodeName"):
+        return Verdict(_view(pod), node=node_name)
     return None
 
 

@@ -5,7 +5,9 @@ Only ports that a class waiting for a place has asked for are counted by slot; o
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -42,6 +44,16 @@ class Ports(Lenient):
         for port in self._of(cls):
             found[self._in_the_way(port)[: len(found)] > 0] = 0
         return found
+
+    def interacts(self, classes: Sequence[PodClass]) -> bool:
+        asked = [self._of(cls) for cls in classes]
+        return any(
+            one.is_in_the_way_of(other)
+            for first, second in itertools.combinations(asked, 2)
+            for one in first
+            for other in second
+            if one[1:] == other[1:]
+        )
 
     def placed(self, pod: Placed, sign: int) -> None:
         slot = pod.slot
