@@ -75,7 +75,7 @@ class Hold:
 class _State:
     """What is remembered of a class; as old as its positions in the logs."""
 
-    __slots__ = ("allowed", "capacity", "epochs", "reshaped", "statics", "touched")
+    __slots__ = ("allowed", "capacity", "epochs", "reshaped", "revision", "statics", "touched")
 
     def __init__(self) -> None:
         self.allowed: Mask = np.zeros(0, np.bool_)
@@ -84,6 +84,7 @@ class _State:
         self.statics: tuple[Rule, ...] = ()
         self.reshaped = -1
         self.touched = -1
+        self.revision = 0
 
 
 class Cluster:
@@ -109,6 +110,8 @@ class Cluster:
         """Slots where something came, went or changed its size."""
         self.reshaped = Log()
         """Slots whose node came, changed or went."""
+        self.memory: dict[object, object] = {}
+        """What searches keep between two decisions, by keys of their own."""
         self._columns: dict[str, Column] = {}
         self._vacant: list[int] = []
         self._trees: dict[tuple[str, ...], tuple[int, Tree]] = {}
@@ -341,6 +344,10 @@ class Cluster:
         """As `capacity`, with only the static rules and what is free."""
         return self._state(cls).capacity
 
+    def revision(self, cls: PodClass) -> int:
+        """Grows when `by_resources` was computed as a whole: while it stays, only slots in `touched` differ."""
+        return self._state(cls).revision
+
     def is_plain(self, cls: PodClass) -> bool:
         """Whether pods of the class do not care who else is there, beyond what they use."""
         return not any(rule.is_dynamic(cls) for rule in self.rules)
@@ -387,6 +394,7 @@ class Cluster:
             slots = None if state.touched < 0 else self.touched.since(state.touched)
             if slots is None or len(slots) * 2 > size or len(state.capacity) != size:
                 state.capacity = self._room(cls, slice(0, size), state.allowed)
+                state.revision += 1
             elif len(slots):
                 capacity = state.capacity.copy() if not state.capacity.flags.writeable else state.capacity
                 capacity[slots] = self._room(cls, slots, state.allowed[slots])
