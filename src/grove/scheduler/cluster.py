@@ -222,9 +222,7 @@ class Cluster:
         column = self._columns.get(key)
         if column is None:
             column = self._columns[key] = Column(self.alive.shape[0])
-            for slot, view in enumerate(self.views):
-                if view is not None:
-                    column.put(slot, (view.metadata.labels or {}).get(key))
+            column.fill([None if view is None else (view.metadata.labels or {}).get(key) for view in self.views])
         return column
 
     def tree(self, keys: tuple[str, ...]) -> Tree:
