@@ -78,15 +78,17 @@ class Hold:
 class _State:
     """What is remembered of a class; as old as its positions in the logs."""
 
-    __slots__ = ("allowed", "capacity", "epochs", "reshaped", "statics", "touched")
+    __slots__ = ("allowed", "capacity", "epochs", "reshaped", "revision", "statics", "touched")
 
     def __init__(self) -> None:
         self.allowed: Mask = np.zeros(0, np.bool_)
         self.capacity: Counts = np.zeros(0, np.int64)
         self.epochs: tuple[int, ...] = ()
-        self.statics: tuple[Rule, ...] = ()
+        self.statics: tuple[tuple[Rule, int], ...] = ()
+        """The rules that can refuse it something, with the epoch that they were asked in."""
         self.reshaped = -1
         self.touched = -1
+        self.revision = 0
 
 
 class Cluster:
@@ -114,6 +116,8 @@ class Cluster:
         """Slots where something came, went or changed its size."""
         self.reshaped = Log()
         """Slots whose node came, changed or went."""
+        self.memory: dict[object, object] = {}
+        """What searches keep between two decisions, by keys of their own."""
         self._columns: dict[str, Column] = {}
         self._vacant: list[int] = []
         self._trees: dict[tuple[str, ...], tuple[int, Tree]] = {}
@@ -218,9 +222,7 @@ class Cluster:
         column = self._columns.get(key)
         if column is None:
             column = self._columns[key] = Column(self.alive.shape[0])
-            for slot, view in enumerate(self.views):
-                if view is not None:
-                    column.put(slot, (view.metadata.labels or {}).get(key))
+            column.fill([None if view is None else (view.metadata.labels or {}).get(key) for view in self.views])
         return column
 
     def tree(self, keys: tuple[str, ...]) -> Tree:
@@ -346,6 +348,10 @@ class Cluster:
         """As `capacity`, with only the static rules and what is free."""
         return self._state(cls).capacity
 
+    def revision(self, cls: PodClass) -> int:
+        """Grows when `by_resources` was computed as a whole: while it stays, only slots in `touched` differ."""
+        return self._state(cls).revision
+
     def is_plain(self, cls: PodClass) -> bool:
         """Whether pods of the class do not care who else is there, beyond what they use."""
         return not any(rule.is_dynamic(cls) for rule in self.rules)
@@ -382,9 +388,11 @@ class Cluster:
         epochs = tuple(rule.epoch for rule in self.rules)
         size = self.size
         if state.epochs != epochs:
+            statics = tuple(one for one in zip(self.rules, epochs, strict=True) if one[0].is_static(cls))
+            if statics != state.statics:  # what a rule says of other classes is no reason to judge this one anew
+                state.reshaped = -1
             state.epochs = epochs
-            state.statics = tuple(rule for rule in self.rules if rule.is_static(cls))
-            state.reshaped = -1
+            state.statics = statics
         if state.reshaped != self.reshaped.position:
             slots = None if state.reshaped < 0 else self.reshaped.since(state.reshaped)
             if slots is None or len(slots) * 4 > size:
@@ -399,6 +407,7 @@ class Cluster:
             slots = None if state.touched < 0 else self.touched.since(state.touched)
             if slots is None or len(slots) * 2 > size or len(state.capacity) != size:
                 state.capacity = self._room(cls, slice(0, size), state.allowed)
+                state.revision += 1
             elif len(slots):
                 capacity = state.capacity.copy() if not state.capacity.flags.writeable else state.capacity
                 capacity[slots] = self._room(cls, slots, state.allowed[slots])
@@ -406,9 +415,9 @@ class Cluster:
             state.touched = self.touched.position
         return state
 
-    def _judge(self, cls: PodClass, rules: Iterable[Rule], slots: Slots) -> Mask:
+    def _judge(self, cls: PodClass, rules: Iterable[tuple[Rule, int]], slots: Slots) -> Mask:
         found: Mask = self.alive[slots]
-        for rule in rules:
+        for rule, _ in rules:
             mask = rule.static(cls, slots)
             if mask is not None:
                 found = found & mask

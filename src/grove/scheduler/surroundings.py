@@ -9,6 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Generic, TypeVar
 
+from grove.scheduler.devices import DeviceClass, ResourceClaim, ResourceSlice
+from grove.scheduler.promises import Promises
+from grove.scheduler.storage import (
+    CsiDriver,
+    CsiNode,
+    CsiStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+
 T = TypeVar("T")
 
 
@@ -44,3 +56,15 @@ class Surroundings:
     def __init__(self) -> None:
         self.namespaces: Final[Kept[dict[str, str]]] = Kept()
         """The labels of namespaces."""
+        self.persistent_volume_claims: Final[Kept[PersistentVolumeClaim]] = Kept()
+        self.persistent_volumes: Final[Kept[PersistentVolume]] = Kept()
+        self.storage_classes: Final[Kept[StorageClass]] = Kept()
+        self.csi_nodes: Final[Kept[CsiNode]] = Kept()
+        self.csi_drivers: Final[Kept[CsiDriver]] = Kept()
+        self.csi_storage_capacities: Final[Kept[CsiStorageCapacity]] = Kept()
+        self.volume_attachments: Final[Kept[VolumeAttachment]] = Kept()
+        self.resource_claims: Final[Kept[ResourceClaim]] = Kept()
+        self.resource_slices: Final[Kept[ResourceSlice]] = Kept()
+        self.device_classes: Final[Kept[DeviceClass]] = Kept()
+        self.promises: Final = Promises()
+        """What pods were promised that nobody can see yet."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.kube.objects import NodeView, PodView
+from grove.scheduler import devices, storage
 from grove.scheduler.classes import PodClass
 from grove.scheduler.cluster import Cluster, Placed
+from grove.scheduler.needs import PodNeeds
 from grove.scheduler.predicates.all import rules
 from grove.scheduler.predicates.selectors import spoken
 from grove.scheduler.resources import used
@@ -18,12 +20,27 @@ from grove.scheduler.surroundings import Surroundings
 JSON = dict[str, Any]
 
 
+KEPT: Final[dict[str, tuple[str, Any]]] = {
+    "PersistentVolumeClaim": ("persistent_volume_claims", storage.PersistentVolumeClaim),
+    "PersistentVolume": ("persistent_volumes", storage.PersistentVolume),
+    "StorageClass": ("storage_classes", storage.StorageClass),
+    "CSINode": ("csi_nodes", storage.CsiNode),
+    "CSIDriver": ("csi_drivers", storage.CsiDriver),
+    "CSIStorageCapacity": ("csi_storage_capacities", storage.CsiStorageCapacity),
+    "VolumeAttachment": ("volume_attachments", storage.VolumeAttachment),
+    "ResourceClaim": ("resource_claims", devices.ResourceClaim),
+    "ResourceSlice": ("resource_slices", devices.ResourceSlice),
+    "DeviceClass": ("device_classes", devices.DeviceClass),
+}
+"""By kind where its objects are kept, and as what."""
+
+
 class Ours:
     """One cluster with all cases of a family."""
 
     def __init__(self, settings: SchedulerConfiguration | None = None) -> None:
         self.surroundings = Surroundings()
-        self.cluster = Cluster()
+        self.cluster = Cluster(needs=PodNeeds(self.surroundings))
         self.cluster.obey(rules(self.cluster, self.surroundings, settings or SchedulerConfiguration()))
         self._placed: dict[str, tuple[PodView, str]] = {}
 
@@ -36,6 +53,10 @@ class Ours:
         match obj["kind"]:
             case "Namespace":
                 self.surroundings.namespaces.put(meta["name"], "", meta.get("labels") or {})
+            case kind if kind in KEPT:
+                name, view = KEPT[kind]
+                kept = getattr(self.surroundings, name)
+                kept.put(meta["name"], meta.get("namespace", ""), msgspec.convert(obj, view))
             case "Node":
                 self.cluster.node(msgspec.convert(obj, NodeView))
             case "Pod":

@@ -14,6 +14,10 @@ from grove.scheduler.predicates.ports import Ports
 from grove.scheduler.predicates.rule import Rule
 from grove.scheduler.predicates.spread import PodTopologySpread
 from grove.scheduler.predicates.taints import Taints
+from grove.scheduler.predicates.volumebinding import VolumeBinding
+from grove.scheduler.predicates.volumelimits import NodeVolumeLimits
+from grove.scheduler.predicates.volumerestrictions import VolumeRestrictions
+from grove.scheduler.predicates.volumezone import VolumeZone
 from grove.scheduler.surroundings import Surroundings
 
 
@@ -32,4 +36,8 @@ def rules(cluster: Cluster, surroundings: Surroundings, settings: SchedulerConfi
         crowds,
         PodTopologySpread(cluster, crowds, affinity=[chosen], taints=[taints]),
         InterPodAffinity(cluster, crowds),
+        VolumeBinding(cluster, surroundings),
+        VolumeZone(cluster),
+        VolumeRestrictions(cluster),
+        NodeVolumeLimits(cluster, surroundings),
     )
