@@ -62,6 +62,11 @@ class Rule(Protocol):
         """
         ...
 
+    def only_shrinks(self, cls: PodClass) -> bool:
+        """Whether pods that come, of whatever class, never raise the limit: so of ports and anti-affinity, not of
+        affinity and spread. Then it bounds what a gang can do, and is part of the proof that it has no place."""
+        ...
+
     def penalty(self, cls: PodClass) -> Counts | None:
         """For every slot what is against it as a matter of taste: preferred affinity and the like. Lower is better."""
         ...
@@ -99,6 +104,9 @@ class Lenient:
 
     def limit(self, cls: PodClass) -> Counts | None:
         return None
+
+    def only_shrinks(self, cls: PodClass) -> bool:
+        return False
 
     def penalty(self, cls: PodClass) -> Counts | None:
         return None
