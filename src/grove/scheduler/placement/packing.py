@@ -46,11 +46,16 @@ class Packing:
         self._budget = budget
         rows = sorted({row for kind in problem.kinds for row, _ in kind.cls.requests})
         at = {row: index for index, row in enumerate(rows)}
+        # What a rule limits besides resources is a row of its own.
+        limited = [kind for kind in problem.kinds if not problem.cluster.is_plain(kind.cls)]
         self._free: Counts = np.maximum(problem.cluster.free[rows, : problem.cluster.size], 0)
-        self._requests: Counts = np.zeros((len(problem.kinds), len(rows)), np.int64)
+        self._free = np.vstack([self._free, *(kind.capacity for kind in limited)])
+        self._requests: Counts = np.zeros((len(problem.kinds), len(self._free)), np.int64)
         for kind in problem.kinds:
             for row, amount in kind.cls.requests:
                 self._requests[kind.number, at[row]] = amount
+        for index, kind in enumerate(limited):
+            self._requests[kind.number, len(rows) + index] = 1
         self._asked = [np.flatnonzero(asked) for asked in self._requests]
         self._allowed: list[Mask] = [kind.capacity > 0 for kind in problem.kinds]
         self._devices = [sum(amount for _, amount in kind.cls.accelerators) for kind in problem.kinds]

@@ -140,9 +140,8 @@ class _Searched:
             ask = problem.asks[number]
             pods = [pod for pod in ask.pods if problem.kind_of[pod.cls] == kind]
             position = ask.tree.position
-            result |= {
-                pod.uid: slot for pod, slot in _spread(pods, sorted(shares, key=lambda share: position[share[0]]))
-            }
+            in_order = sorted(shares, key=lambda share: position[share[0]])
+            result |= {pod.uid: slot for pod, slot in _spread(pods, in_order)}
         return result
 
     def _refuse(self, number: int, *, proven: bool) -> NotFound:

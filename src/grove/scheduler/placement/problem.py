@@ -28,18 +28,15 @@ ANYWHERE: Final = -1
 class Kind:
     """Pods that fit wherever each other fit."""
 
-    __slots__ = ("allowed", "capacity", "cls", "dislike", "is_plain", "number")
+    __slots__ = ("allowed", "capacity", "cls", "dislike", "number")
 
-    def __init__(
-        self, number: int, cls: PodClass, allowed: Mask, capacity: Counts, dislike: Counts | None, is_plain: bool
-    ) -> None:
+    def __init__(self, number: int, cls: PodClass, allowed: Mask, capacity: Counts, dislike: Counts | None) -> None:
         self.number: Final = number
         self.cls: Final = cls
         self.allowed: Final = allowed
         self.capacity: Final = capacity
-        """By slot how many fit, others left out: exact where plain, else an upper bound."""
+        """By slot how many fit, others left out: exact where the problem is plain, else an upper bound."""
         self.dislike: Final = dislike
-        self.is_plain: Final = is_plain
 
 
 class Rung(NamedTuple):
@@ -88,7 +85,7 @@ class Ask:
 class Problem:
     """See the top of the module."""
 
-    __slots__ = ("asks", "base", "cluster", "gang", "groups", "kind_of", "kinds")
+    __slots__ = ("asks", "base", "cluster", "gang", "groups", "is_plain", "kind_of", "kinds")
 
     def __init__(self, cluster: Cluster, gang: Gang, options: Options) -> None:
         self.cluster: Final = cluster
@@ -101,18 +98,16 @@ class Problem:
         """Every group and its ask."""
         self.base = 0
         """Score of scopes in which nothing is placed now."""
-        for group in gang.groups():
-            for pod in group.waiting[: group.missing]:
-                if pod.cls not in self.kind_of:
-                    self.kind_of[pod.cls] = self._kind(pod.cls)
+        wanted = (pod.cls for group in gang.groups() for pod in group.waiting[: group.missing])
+        classes = [*dict.fromkeys(wanted)]
+        self.is_plain: Final = not cluster.interacts(classes)
+        """Whether pods do not care where others of the gang are, beyond what these use."""
+        for cls in classes:
+            self.kind_of[cls] = self._kind(cls)
         self._ask(gang.root, -1, options)
         self._count()
         for ask in self.asks:
             ask.ladder = self._ladder(ask)
-
-    @property
-    def is_plain(self) -> bool:
-        return all(kind.is_plain for kind in self.kinds)
 
     @property
     def is_laminar(self) -> bool:
@@ -122,14 +117,13 @@ class Problem:
 
     def _kind(self, cls: PodClass) -> int:
         cluster, gang = self.cluster, self.gang
-        plain = cluster.is_plain(cls)
         allowed = cluster.allowed(cls)
-        capacity = cluster.by_resources(cls) if plain else cluster.ceiling(cls)
+        capacity = cluster.capacity(cls) if self.is_plain else cluster.ceiling(cls)
         dislike = self._dislike(cls)
-        if plain:
+        if self.is_plain and cluster.is_plain(cls):
             for kind in self.kinds:
                 if (
-                    kind.is_plain
+                    cluster.is_plain(kind.cls)
                     and kind.cls.requests == cls.requests
                     and np.array_equal(kind.capacity, capacity if gang.within is None else capacity * gang.within)
                     and _same(kind.dislike, dislike)
@@ -138,7 +132,7 @@ class Problem:
         capacity = capacity.copy()
         if gang.within is not None:
             capacity[~gang.within] = 0
-        self.kinds.append(Kind(len(self.kinds), cls, allowed.copy(), capacity, dislike, plain))
+        self.kinds.append(Kind(len(self.kinds), cls, allowed.copy(), capacity, dislike))
         return len(self.kinds) - 1
 
     def _dislike(self, cls: PodClass) -> Counts | None:
