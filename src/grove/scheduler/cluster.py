@@ -344,6 +344,20 @@ class Cluster:
                     found = np.minimum(found, limit[: self.size])
         return found
 
+    def ceiling(self, cls: PodClass) -> Counts:
+        """For every slot how many pods of the class it can take at most, whoever else comes: a bound for gangs."""
+        found = self._state(cls).capacity
+        for rule in self.rules:
+            if rule.is_dynamic(cls) and rule.only_shrinks(cls):
+                limit = rule.limit(cls)
+                if limit is not None:
+                    found = np.minimum(found, limit[: self.size])
+        return found
+
+    def only_shrinks(self, cls: PodClass) -> bool:
+        """Whether pods that come never raise the capacity of the class."""
+        return all(rule.only_shrinks(cls) for rule in self.rules if rule.is_dynamic(cls))
+
     def by_resources(self, cls: PodClass) -> Counts:
         """As `capacity`, with only the static rules and what is free."""
         return self._state(cls).capacity
