@@ -1,4 +1,4 @@
-"""Room that is kept for a gang: made for it by others who went, left to it by pods that it replaces, or about to be free.
+"""Room that is kept for a gang: made for it by others who went, or left to it by pods that it replaces.
 
 Rooms are holds of the cluster under the gang's key. Nobody else sees them as free; the gang itself is placed with its
 own ones `opened`. Pure, but for the holds: the engine calls these functions when things happen, with the time.
