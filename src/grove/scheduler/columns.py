@@ -41,6 +41,10 @@ class Column:
             self.values.append(value)
         return code
 
+    def find(self, value: str) -> int:
+        """The code of a value; -1: no node has ever had it."""
+        return self._code_of.get(value, -1)
+
     def ranks(self) -> Codes:
         """By code the place of its value among all values in their order; 0, no value, comes last."""
         order = sorted(range(1, len(self.values)), key=self.values.__getitem__)
