@@ -87,10 +87,8 @@ class Binder:
         clock: Clock,
         rng: random.Random,
         prepare: Prepare = nothing_to_prepare,
-        done: Callable[[Bind], None] = lambda _: None,
     ) -> None:
-        """`patience`: seconds that a pod is tried for, and a gang may be half bound. `done` is told of each decision
-        that has brought pods to nodes."""
+        """`patience`: seconds that a pod is tried for, and a gang may be half bound."""
         self.name = "binder"
         self._world = world
         self._head = head
@@ -101,7 +99,6 @@ class Binder:
         self._clock = clock
         self._rng = rng
         self._prepare = prepare
-        self._done = done
         self._waiting: asyncio.Queue[tuple[Bind, datetime.datetime | None]] = asyncio.Queue()
         self._under_way = 0
         self._bound = self._records = 0
@@ -137,7 +134,6 @@ class Binder:
             if why is None:
                 for wave in self._waves(decision):
                     await asyncio.gather(*(self._bind(put, deadline) for put in wave))
-                self._done(decision)
             else:
                 for pod, _ in decision.puts:
                     self._fail(pod, why)

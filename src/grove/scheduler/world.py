@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Final
 
 from grove.api import labels
@@ -32,7 +32,9 @@ _REFERENCE: Final = "reference"
 class World:
     """See the top of the module."""
 
-    def __init__(self, client: Client, *, clock: Clock, rng: random.Random) -> None:
+    def __init__(self, client: Client, *, scheduler_names: Collection[str], clock: Clock, rng: random.Random) -> None:
+        """`scheduler_names`: those of the pods that are ours to place."""
+        self._names = frozenset(scheduler_names)
         self.caches = Caches(client, clock=clock, rng=rng)
         self.ended = Caches(client, clock=clock, rng=rng)
         """Apart, since they hold pods too."""
@@ -51,6 +53,18 @@ class World:
     async def synced(self) -> None:
         await self.caches.synced()
         await self.ended.synced()
+
+    # Whose is what
+
+    def is_our_pod(self, pod: PodView) -> bool:
+        return pod.spec.scheduler_name in self._names
+
+    def is_our_gang(self, gang: PodGang) -> bool:
+        """By its label, else by its pods; one without either is nobody's."""
+        name = (gang.metadata.labels or {}).get(labels.SCHEDULER_NAME)
+        if name is not None:
+            return name in self._names
+        return any(self.is_our_pod(pod) for _, _, pods in self.members(gang) for pod in pods)
 
     # Gangs by key: `namespace/name`
 

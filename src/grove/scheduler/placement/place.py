@@ -6,20 +6,19 @@ which nodes came.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
 from grove.scheduler.cluster import Cluster
-from grove.scheduler.gangs import Gang, Group, Pending, Scope
+from grove.scheduler.gangs import Gang, Pending
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.placement.fill import Shares
 from grove.scheduler.placement.flat import Wish, place_flat
 from grove.scheduler.placement.options import Options
 from grove.scheduler.placement.score import span
-from grove.scheduler.verdicts import Answer, Found, InDomain, NotFound, Put, Shortfall
+from grove.scheduler.verdicts import Answer, Found, InDomain, NotFound, Put
 
 _DEFAULT: Final = Options()
 
@@ -55,7 +54,11 @@ def _flat(cluster: Cluster, gang: Gang, options: Options) -> Answer | None:
     shares, spot = found
     puts = [*_puts(wanted, shares)]
     at, domain = span(tree, np.array([slot for slot, _ in shares]))
-    domains = (InDomain(root.name, tree.levels[at].key if at >= 0 else "", tree.levels[at].name(domain)),) if root.keys and at >= 0 else ()
+    domains = (
+        (InDomain(root.name, tree.levels[at].key if at >= 0 else "", tree.levels[at].name(domain)),)
+        if root.keys and at >= 0
+        else ()
+    )
     return Found(tuple(puts), tuple(extras), 1.0, domains)
 
 
