@@ -7,7 +7,7 @@ import pytest
 
 from grove.operator.permissions import PERMISSIONS
 from grove.runtime.permission import Permission
-from tests.cluster.operator.audit import NAMESPACE, Asked, Audit
+from tests.cluster.audit import NAMESPACE, Asked, Audit
 from tests.cluster.operator.operator import Operator
 
 RARE = frozenset(
