@@ -30,7 +30,7 @@ _FIRST_ROWS: Final = 8
 class Placed:
     """A pod on a node: seen there, or assumed to come there."""
 
-    __slots__ = ("cls", "gang", "name", "namespace", "priority", "requests", "slot", "terminating", "uid")
+    __slots__ = ("cls", "gang", "name", "namespace", "nominated", "priority", "requests", "slot", "terminating", "uid")
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class Placed:
         requests: Vector | None = None,
         priority: int | None = None,
         terminating: bool = False,
+        nominated: bool = False,
     ) -> None:
         self.uid: Final = uid
         self.namespace: Final = namespace
@@ -56,6 +57,8 @@ class Placed:
         """What it uses; differs from its class where it was resized."""
         self.priority: Final = cls.priority if priority is None else priority
         self.terminating: Final = terminating
+        self.nominated: Final = nominated
+        """Another scheduler means to put it there: it uses room, and nobody relies on it (predicates/nominated.py)."""
 
 
 class Hold:
@@ -81,7 +84,8 @@ class _State:
         self.allowed: Mask = np.zeros(0, np.bool_)
         self.capacity: Counts = np.zeros(0, np.int64)
         self.epochs: tuple[int, ...] = ()
-        self.statics: tuple[Rule, ...] = ()
+        self.statics: tuple[tuple[Rule, int], ...] = ()
+        """The rules that can refuse it something, with the epoch that they were asked in."""
         self.reshaped = -1
         self.touched = -1
         self.revision = 0
@@ -90,8 +94,10 @@ class _State:
 class Cluster:
     """See the top of the module."""
 
-    def __init__(self, *, needs: Callable[[PodView], Needs] | None = None) -> None:
-        self.resources = Resources()
+    def __init__(
+        self, *, needs: Callable[[PodView], Needs] | None = None, ignored_resources: Iterable[str] = ()
+    ) -> None:
+        self.resources = Resources(ignored_resources)
         self.classes = Classes(self.resources, needs=needs)
         self.rules: tuple[Rule, ...] = ()
         self.names: list[str] = []
@@ -352,6 +358,13 @@ class Cluster:
         """Whether pods of the class do not care who else is there, beyond what they use."""
         return not any(rule.is_dynamic(cls) for rule in self.rules)
 
+    def interacts(self, classes: Sequence[PodClass]) -> bool:
+        """Whether pods of some classes constrain one another, beyond what they use.
+
+        Where not, the capacity of each is exact about several pods too, plain or not, while only such pods come.
+        """
+        return any(rule.interacts(classes) for rule in self.rules)
+
     def penalty(self, cls: PodClass) -> Counts | None:
         """For every slot what is against it as a matter of taste; None: all are alike."""
         found: Counts | None = None
@@ -377,9 +390,11 @@ class Cluster:
         epochs = tuple(rule.epoch for rule in self.rules)
         size = self.size
         if state.epochs != epochs:
+            statics = tuple(one for one in zip(self.rules, epochs, strict=True) if one[0].is_static(cls))
+            if statics != state.statics:  # what a rule says of other classes is no reason to judge this one anew
+                state.reshaped = -1
             state.epochs = epochs
-            state.statics = tuple(rule for rule in self.rules if rule.is_static(cls))
-            state.reshaped = -1
+            state.statics = statics
         if state.reshaped != self.reshaped.position:
             slots = None if state.reshaped < 0 else self.reshaped.since(state.reshaped)
             if slots is None or len(slots) * 4 > size:
@@ -402,9 +417,9 @@ class Cluster:
             state.touched = self.touched.position
         return state
 
-    def _judge(self, cls: PodClass, rules: Iterable[Rule], slots: Slots) -> Mask:
+    def _judge(self, cls: PodClass, rules: Iterable[tuple[Rule, int]], slots: Slots) -> Mask:
         found: Mask = self.alive[slots]
-        for rule in rules:
+        for rule, _ in rules:
             mask = rule.static(cls, slots)
             if mask is not None:
                 found = found & mask

@@ -13,19 +13,23 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from grove.api.kinds.podgang import PodGang
 from grove.api.kinds.queue import Queue
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.kube.objects import NodeView, PodView
+from grove.kube.resources import Resource
 from grove.scheduler import model
 from grove.scheduler.cluster import Cluster, Placed
 from grove.scheduler.gangs import Gang, Group, Pending, Scope
+from grove.scheduler.needs import LOOKED_AT, PodNeeds
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.placement.budget import Budget
+from grove.scheduler.predicates.unsupported import unsupported
 from grove.scheduler.registry import Registry, is_lone
-from grove.scheduler.surroundings import Surroundings
+from grove.scheduler.seats import Seats
+from grove.scheduler.surroundings import KEPT, Kept, Surrounding, Surroundings
 from grove.scheduler.topologies import Topologies
 from grove.scheduler.verdicts import Answer, Bind, Decision, Found, NotFound, Put, Reason, Refuse
 from grove.scheduler.views import BudgetView, NamespaceView, PriorityClassView
@@ -50,6 +54,7 @@ class Engine:
         *,
         cluster: Cluster,
         surroundings: Surroundings,
+        needs: PodNeeds,
         place: Place,
         scheduler_names: Iterable[str],
         search_steps: int,
@@ -58,15 +63,12 @@ class Engine:
         self.cluster = cluster
         self.surroundings = surroundings
         self.registry = Registry(frozenset(scheduler_names))
+        self.seats = Seats(cluster, self.registry, needs, moved=self._moved)
         self.topologies = Topologies()
         self._place = place
         self._search_steps = search_steps
         self._replica_affinity: model.Affinity = replica_affinity
         self._priorities: dict[str, tuple[int, str]] = {}
-        self._elsewhere: dict[str, set[str]] = {}
-        """Uids of pods by the name of a node that has not been seen."""
-        self._nominated: dict[str, Placed] = {}
-        """Pods of other schedulers that are about to come to a node."""
         self._ready: list[tuple[object, ...]] = []
         self._is_ready: set[str] = set()
         self._parked: dict[str, Refuse] = {}
@@ -77,39 +79,30 @@ class Engine:
 
     def node(self, view: NodeView) -> None:
         """A node came or changed."""
-        slot = self.cluster.node(view)
-        for uid in self._elsewhere.pop(view.metadata.name, ()):
-            pod = self.registry.pods.get(uid)
-            if pod is not None:
-                self._seat(pod)
+        self.seats.node(view)
         self._freed = True
-        del slot
 
     def node_gone(self, name: str) -> None:
-        """A node went. Its pods are nowhere until their objects go too, or it comes back."""
-        for pod in self.cluster.node_gone(name):
-            self._elsewhere.setdefault(name, set()).add(pod.uid)
-            self._touch([pod.gang])
+        """A node went."""
+        self._touch([pod.gang for pod in self.seats.node_gone(name)])
 
     def pod(self, view: PodView) -> None:
         """A pod came or changed."""
         changed = self.registry.put_pod(view)
-        self._seat(view)
+        self.seats.see(view)
         self._touch(changed)
 
     def pod_gone(self, view: PodView) -> None:
         """A pod went."""
         changed = self.registry.drop_pod(view)
-        uid = view.metadata.uid or ""
-        self._unseat(uid)
-        self._elsewhere.get(view.node_name, set()).discard(uid)
+        self.seats.gone(view)
         self._touch(changed)
 
     def gang(self, view: PodGang) -> None:
         """A PodGang came or changed."""
         changed = self.registry.put_gang(view)
         for key in changed:
-            self._reseat(key)
+            self.seats.again(self.registry.members(key))
         self._touch(changed)
 
     def gang_gone(self, view: PodGang) -> None:
@@ -141,6 +134,26 @@ class Engine:
     def namespace_gone(self, view: NamespaceView) -> None:
         self.surroundings.namespaces.drop(view.metadata.name, "")
 
+    def surrounding(self, resource: Resource, view: Surrounding) -> None:
+        """A volume, a claim, or what they depend on came or changed."""
+        self._kept(resource).put(view.metadata.name, view.metadata.namespace or "", view)
+        self._surrounding_changed(resource, view)
+
+    def surrounding_gone(self, resource: Resource, view: Surrounding) -> None:
+        self._kept(resource).drop(view.metadata.name, view.metadata.namespace or "")
+        self._surrounding_changed(resource, view)
+
+    def _kept(self, resource: Resource) -> Kept[Any]:
+        kept: Kept[Any] = getattr(self.surroundings, KEPT[resource])
+        return kept
+
+    def _surrounding_changed(self, resource: Resource, view: Surrounding) -> None:
+        if resource in LOOKED_AT:
+            meta = view.metadata
+            pods = self.seats.claims_changed(resource, meta.namespace or "", meta.name)
+            self._touch([self.registry.gang_of(pod.metadata.uid or "") for pod in pods])
+        self._freed = True
+
     def queue(self, view: Queue) -> None:
         self._wake_all()
 
@@ -163,7 +176,7 @@ class Engine:
         pod = self.registry.pods.get(uid)
         if pod is not None and pod.node_name:
             return  # it is on a node after all
-        self._unseat(uid)
+        self.seats.take(uid)
         self._touch([self.registry.gang_of(uid)])
 
     def evicted(self, uid: str) -> None:
@@ -183,19 +196,21 @@ class Engine:
         gang = self._gang(key)
         if gang is None:
             return None
+        self.seats.tell_apart()
         waiting = {pod.uid: pod for group in gang.groups() for pod in group.waiting}
+        found: list[Put] = []
         mark = self.cluster.mark()
-        found: list[tuple[Pending, str]] = []
         for uid, node in puts:
             pod, slot = waiting.get(uid), self.cluster.slot_of.get(node)
             if pod is None or slot is None or self.cluster.capacity(pod.cls)[slot] < 1:
-                self.cluster.rollback(mark)
-                return None
-            self._assume(key, Put(pod, slot), gang.priority)
-            found.append((pod, node))
-        self.cluster.commit(mark)
-        left = len(waiting) - len(found)
-        return Bind(gang, tuple(found), left, 1.0, (), bool(gang.missing))
+                break
+            found.append(Put(pod, slot))
+            self.cluster.put(_seat(gang, found[-1]))
+        self.cluster.rollback(mark)
+        if len(found) < len(puts):
+            return None
+        decided = dict(puts)
+        return self._bind(gang, Found(tuple(found), tuple(pod for uid, pod in waiting.items() if uid not in decided)))
 
     def unfit(self, uids: Collection[str]) -> Collection[str]:
         """Of pods that are assumed on nodes, those that are gone or cannot go there as things are now."""
@@ -218,6 +233,7 @@ class Engine:
 
     def decide(self, now: float, *, limit: int = 1000) -> list[Decision]:
         """The next decisions, of at most so many gangs. They are taken for done."""
+        self.seats.tell_apart()
         if self._freed:
             self._freed = False
             self._wake_all()
@@ -250,9 +266,8 @@ class Engine:
         cluster = self.cluster
         mark = cluster.mark()
         cluster.release(gang.key)
-        for pod in self._nominated.values():
-            if pod.priority >= gang.priority and pod.uid not in cluster.pods:
-                cluster.put(pod)
+        for pod in self.seats.nominated.before(gang.priority):
+            cluster.put(pod)
         answer = self._place(cluster, gang, Budget(self._search_steps))
         cluster.rollback(mark)
         return answer
@@ -260,18 +275,13 @@ class Engine:
     def _bind(self, gang: Gang, found: Found) -> Bind:
         self.cluster.release(gang.key)
         for put in found.puts:
-            self._assume(gang.key, put, gang.priority)
+            self.seats.put(_seat(gang, put))
         self._parked.pop(gang.key, None)
         if gang.missing:
             self._touch(self.registry.scaled(gang.key))
         names = self.cluster.names
         puts = tuple((put.pod, names[put.slot]) for put in found.puts)
         return Bind(gang, puts, len(found.left), found.score, found.domains, bool(gang.missing))
-
-    def _assume(self, key: str, put: Put, priority: int) -> None:
-        pod = put.pod
-        gang = "" if is_lone(key) else key
-        self.cluster.put(Placed(pod.uid, pod.namespace, pod.name, pod.cls, put.slot, gang=gang, priority=priority))
 
     def _refuse(self, gang: Gang, waits: _Waits) -> list[Decision]:
         refusal = Refuse(gang, waits.reason, waits.message)
@@ -283,6 +293,11 @@ class Engine:
 
     def _waits(self, gang: Gang) -> _Waits | None:
         """Why there is no use in looking for a place yet."""
+        for group in gang.groups():
+            for pod in group.waiting:
+                why = unsupported(pod.cls.spec)
+                if why:
+                    return _Waits("Unsupported", f"{pod.name}: {why}")
         view = self.registry.gangs.get(gang.key)
         if view is None:
             if is_lone(gang.key):
@@ -352,55 +367,9 @@ class Engine:
         meta = pod.metadata
         return Pending(uid, meta.namespace or "", meta.name, self.cluster.classes.of(pod))
 
-    # Pods on nodes
-
-    def _seat(self, pod: PodView) -> None:
-        """The cluster has the pod where it is."""
-        uid = pod.metadata.uid or ""
-        if uid not in self.registry.pods:
-            self._unseat(uid)
-            return
-        if not pod.node_name:
-            return  # if it is assumed somewhere, it stays so until we hear what became of that
-        slot = self.cluster.slot_of.get(pod.node_name)
-        if slot is None:
-            self._unseat(uid)
-            self._elsewhere.setdefault(pod.node_name, set()).add(uid)
-            return
-        seat = self._placed(pod, slot)
-        held = self.cluster.pods.get(uid)
-        if held is not None:
-            if _same(held, seat):
-                return
-            self.cluster.take(uid)
-            self._freed = self._freed or held.requests != seat.requests or held.slot != seat.slot
-        self.cluster.put(seat)
-
-    def _placed(self, pod: PodView, slot: int) -> Placed:
-        meta = pod.metadata
-        uid = meta.uid or ""
-        key = self.registry.gang_of(uid)
-        held = self.cluster.pods.get(uid)
-        return Placed(
-            uid,
-            meta.namespace or "",
-            meta.name,
-            self.cluster.classes.of(pod),
-            slot,
-            gang="" if is_lone(key) else key,
-            priority=held.priority if held is not None else None,
-            terminating=bool(meta.deletion_timestamp),
-        )
-
-    def _reseat(self, key: str) -> None:
-        """Pods have come to belong to a gang, or no longer do."""
-        for pod in self.registry.members(key):
-            if pod.metadata.uid in self.cluster.pods:
-                self._seat(pod)
-
-    def _unseat(self, uid: str) -> None:
-        if uid in self.cluster.pods:
-            self.cluster.take(uid)
+    def _moved(self, pod: Placed, sign: int) -> None:
+        """A pod came to a node or left it."""
+        if sign < 0:
             self._freed = True
 
     # Who is to be tried
@@ -426,14 +395,10 @@ class Engine:
         return (-pod.spec.priority, False, pod.metadata.creation_timestamp or "", key)
 
 
-def _same(held: Placed, seat: Placed) -> bool:
-    return (held.slot, held.cls, held.gang, held.requests, held.terminating) == (
-        seat.slot,
-        seat.cls,
-        seat.gang,
-        seat.requests,
-        seat.terminating,
-    )
+def _seat(gang: Gang, put: Put) -> Placed:
+    pod = put.pod
+    key = "" if is_lone(gang.key) else gang.key
+    return Placed(pod.uid, pod.namespace, pod.name, pod.cls, put.slot, gang=key, priority=gang.priority)
 
 
 def _sentence(answer: NotFound) -> str:

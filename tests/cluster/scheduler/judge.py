@@ -45,6 +45,7 @@ FAMILY: Final = "grove.test/family"
 WITHIN: Final = 240.0
 ASKED_AGAIN: Final = 3
 SHOWN: Final = 5
+LEAST_OF_EACH: Final = 0.15
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,15 @@ class Judge:
     def agrees(
         self, family: str, cases: Sequence[Case], *, settings: SchedulerConfiguration | None = None
     ) -> list[Verdict]:
-        """Raises with the worlds on which Grove and kube-scheduler disagree; gives what was said of each pod."""
-        return asyncio.run(self._agrees(family, cases, settings))
+        """Raises with the worlds on which Grove and kube-scheduler disagree; gives what was said of each pod.
+
+        Raises too if nearly all were bound or nearly all refused: such worlds show little.
+        """
+        found = asyncio.run(self._agrees(family, cases, settings))
+        bound = sum(bool(one.node) for one in found)
+        if min(bound, len(found) - bound) < len(found) * LEAST_OF_EACH:
+            raise AssertionError(f"{bound} of {len(found)} pods of {family} were bound: make the worlds less one-sided")
+        return found
 
     async def _agrees(
         self, family: str, cases: Sequence[Case], settings: SchedulerConfiguration | None
@@ -167,9 +175,13 @@ class Trial:
         for one in self._cases[number].objects:
             resource = self._resource(one)
             namespace = _namespace_of(one, name) if resource.namespaced else ""
-            await self._client.create(resource, one, namespace=namespace)
+            leaves = "deletionTimestamp" in one["metadata"]
+            meta = {key: value for key, value in one["metadata"].items() if key != "deletionTimestamp"}
+            await self._client.create(resource, {**one, "metadata": meta}, namespace=namespace)
             if "status" in one:
                 await self._patch_status(resource, one, namespace)
+            if leaves:  # and stays, if the server gave it a finalizer
+                await self._client.delete(resource, meta["name"], namespace=namespace)
 
     async def _create_existing(self, number: int) -> None:
         for one in self._cases[number].existing:
@@ -324,6 +336,9 @@ def _verdict(pod: JSON) -> Verdict | None:
     for condition in pod.get("status", {}).get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["reason"] != "SchedulerError":
             return Verdict(_view(pod), message=f"{condition['reason']}: {condition.get('message', '')}")
+    # It waits until its volumes are bound, for which there is no controller here.
+    if node_name := pod.get("status", {}).get("nominatedNodeName"):
+        return Verdict(_view(pod), node=node_name)
     return None
 
 

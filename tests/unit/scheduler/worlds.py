@@ -15,6 +15,7 @@ from grove.kube.objects import PodSpec, PodView
 from grove.scheduler.cluster import Cluster, Placed
 from grove.scheduler.engine import Engine
 from grove.scheduler.gangs import Gang
+from grove.scheduler.needs import PodNeeds
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.verdicts import Answer, Found, NotFound, Put
@@ -48,10 +49,12 @@ class World:
     """What the API server would tell an engine."""
 
     def __init__(self, *, nodes: int = 2, gpus: int = 8, place: Any = first_fit, **options: Any) -> None:
+        surroundings = Surroundings()
         self.cluster = Cluster()
         self.engine = Engine(
             cluster=self.cluster,
-            surroundings=Surroundings(),
+            surroundings=surroundings,
+            needs=PodNeeds(surroundings),
             place=place,
             scheduler_names=["grove-scheduler"],
             search_steps=10_000,

@@ -7,6 +7,7 @@ that come and go, also of those that a trial puts and takes back: `placed` with 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -62,6 +63,15 @@ class Rule(Protocol):
         """
         ...
 
+    def interacts(self, classes: Sequence[PodClass]) -> bool:
+        """Whether pods of these classes constrain one another, so that they must be placed one by one.
+
+        Where not, `limit` is exact about several pods of each while only such pods come: one that is placed uses up one
+        of what its class has there, and changes nothing else. It is asked before the first of them is placed, when none
+        of them may be dynamic yet.
+        """
+        ...
+
     def penalty(self, cls: PodClass) -> Counts | None:
         """For every slot what is against it as a matter of taste: preferred affinity and the like. Lower is better."""
         ...
@@ -99,6 +109,9 @@ class Lenient:
 
     def limit(self, cls: PodClass) -> Counts | None:
         return None
+
+    def interacts(self, classes: Sequence[PodClass]) -> bool:
+        return False
 
     def penalty(self, cls: PodClass) -> Counts | None:
         return None
