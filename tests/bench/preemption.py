@@ -37,7 +37,9 @@ def packed(racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int
     number = 0
     left = racks * nodes
     while left:
-        size = rng.choice(sizes) if sizes else max(1, round(racks * nodes / gangs * rng.choice([0.4, 0.7, 1, 1.3, 1.6])))
+        size = (
+            rng.choice(sizes) if sizes else max(1, round(racks * nodes / gangs * rng.choice([0.4, 0.7, 1, 1.3, 1.6])))
+        )
         size = min(size, left)
         slots: list[int] = []
         if rng.random() < across and size > 1:

@@ -6,14 +6,26 @@ from typing import Final
 
 from grove.kube.resources import (
     CORE_EVENTS,
+    CSI_DRIVERS,
+    CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
+    DEVICE_CLASSES,
     DISRUPTION_BUDGETS,
     NAMESPACES,
     NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
     PODS,
     PRIORITY_CLASSES,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+    STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
 )
 from grove.runtime.permission import FOLLOW, Permission, of
 from grove.scheduler.kinds import POD_GANGS, QUEUES, TOPOLOGY_BINDINGS
+
+STORAGE: Final = (STORAGE_CLASSES, CSI_NODES, CSI_DRIVERS, CSI_STORAGE_CAPACITIES, VOLUME_ATTACHMENTS)
 
 PERMISSIONS: Final = (
     of(PODS, (*FOLLOW, "get", "delete"), "counts what nodes hold; takes back gangs that are half on nodes"),
@@ -28,6 +40,12 @@ PERMISSIONS: Final = (
     of(NAMESPACES, FOLLOW, "knows the labels that selectors over namespaces ask for"),
     of(PRIORITY_CLASSES, FOLLOW, "knows what is more important"),
     of(DISRUPTION_BUDGETS, FOLLOW, "evicts only what may be disrupted"),
+    of(PERSISTENT_VOLUME_CLAIMS, (*FOLLOW, "patch"), "knows the volumes of pods, and has them made where the pods go"),
+    of(PERSISTENT_VOLUMES, (*FOLLOW, "patch"), "gives volumes to claims that wait for the place of their pod"),
+    *(of(one, FOLLOW, "knows where volumes can be had") for one in STORAGE),
+    of(RESOURCE_CLAIMS, (*FOLLOW, "patch"), "knows the claims of pods to devices"),
+    of(RESOURCE_CLAIMS, ("patch",), "gives devices to claims", subresource="status"),
+    *(of(one, FOLLOW, "knows which devices there are") for one in (RESOURCE_SLICES, DEVICE_CLASSES)),
     of(CORE_EVENTS, ("create", "patch"), "tells what happened, for kubectl describe"),
     Permission(
         "coordination.k8s.io",

@@ -18,19 +18,22 @@ from typing import Final
 from prometheus_client.core import Metric
 
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
+from grove.kube.client import Client
 from grove.kube.clock import Clock
 from grove.kube.connection import Connection
+from grove.kube.errors import KubeError, NotFound
 from grove.kube.events import Recorder
 from grove.kube.eventstore import ClientEvents
 from grove.kube.fence import Fence
 from grove.kube.lease import unique_identity
+from grove.kube.resources import RESOURCE_SLICES
 from grove.runtime import program
-from grove.runtime.exits import of_group
+from grove.runtime.exits import CannotRun, Exit, of_group
 from grove.runtime.manager import Manager, Runnable
 from grove.runtime.metrics import HasControllerStatistics, Metrics
 from grove.runtime.program import Clients, Part
 from grove.runtime.settings import seconds
-from grove.scheduler import compose, metrics
+from grove.scheduler import assembly, metrics
 from grove.scheduler.kinds import POD_GANGS
 from grove.scheduler.live import Mind
 from grove.scheduler.term import Term
@@ -39,6 +42,7 @@ from grove.scheduler.world import World
 log = logging.getLogger(__name__)
 
 COMPONENT: Final = "grove-scheduler"
+RIGHTS_HELP: Final = "run grove manifests scheduler-rbac | kubectl apply -f - as an administrator"
 IN_FLIGHT: Final = 64
 """Bindings on their way at once."""
 ASIDE: Final = 16
@@ -59,12 +63,25 @@ async def schedule(
         rng=rng,
     ) as clients:
         await program.look(clients.aside, POD_GANGS, "scheduler-rbac")
-        process = Process(configuration, clients=clients, clock=clock, rng=rng)
+        has_devices = await serves_devices(clients.aside)
+        process = Process(configuration, clients=clients, has_devices=has_devices, clock=clock, rng=rng)
         try:
             await process.manager.run_until_signalled()
         except ExceptionGroup as group:
             log.error("scheduler ended", exc_info=group)
             raise of_group(group) from group
+
+
+async def serves_devices(client: Client) -> bool:
+    """Whether there are claims to devices: since Kubernetes 1.34."""
+    try:
+        await client.list(RESOURCE_SLICES, limit=1)
+    except NotFound:
+        log.info("no claims to devices: the API server does not know them", extra={"resource": RESOURCE_SLICES.name})
+        return False
+    except KubeError as error:
+        raise CannotRun(Exit.PREPARATION, str(error), RIGHTS_HELP) from error
+    return True
 
 
 class Process:
@@ -75,9 +92,10 @@ class Process:
         configuration: SchedulerConfiguration,
         *,
         clients: Clients,
+        has_devices: bool,
         clock: Clock,
         rng: random.Random,
-        mind: Callable[[SchedulerConfiguration], Mind] = compose.engine,
+        mind: Callable[[SchedulerConfiguration], Mind] = assembly.engine,
     ) -> None:
         self._configuration = configuration
         self._clients = clients
@@ -87,7 +105,13 @@ class Process:
         self._terms: list[Term] = []
         """The one that this process leads in, if it does."""
         identity = unique_identity(socket.gethostname(), rng)
-        self.world = World(clients.work, scheduler_names=configuration.scheduler_names, clock=clock, rng=rng)
+        self.world = World(
+            clients.work,
+            scheduler_names=configuration.scheduler_names,
+            has_devices=has_devices,
+            clock=clock,
+            rng=rng,
+        )
         self._recorder = Recorder(
             ClientEvents(clients.aside),
             component=configuration.scheduler_names[0],

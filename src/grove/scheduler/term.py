@@ -27,6 +27,7 @@ from grove.scheduler.binder import Binder
 from grove.scheduler.evictor import Evictor
 from grove.scheduler.kinds import DECISION
 from grove.scheduler.live import Live, Mind
+from grove.scheduler.preparer import Preparer
 from grove.scheduler.registry import lone_key
 from grove.scheduler.rejections import Rejections
 from grove.scheduler.sayings import Sayings
@@ -78,8 +79,22 @@ class Term:
             under_way=lambda: self.binder.under_way,
             clock=clock,
         )
+        preparer = Preparer(
+            world=world,
+            head=self.live,
+            surroundings=mind.surroundings,
+            client=CachedClient(work, world.caches),
+            clock=clock,
+        )
         self.binder = Binder(
-            world=world, head=self.live, client=work, term=number, patience=patience, clock=clock, rng=rng
+            world=world,
+            head=self.live,
+            client=work,
+            preparer=preparer,
+            term=number,
+            patience=patience,
+            clock=clock,
+            rng=rng,
         )
         self.evictor = Evictor(
             world=world, head=self.live, client=work, recorder=recorder, term=number, clock=clock, rng=rng

@@ -24,6 +24,7 @@ from grove.scheduler.cluster import Cluster
 from grove.scheduler.engine import Engine
 from grove.scheduler.kinds import POD_GANGS
 from grove.scheduler.live import Mind
+from grove.scheduler.needs import PodNeeds
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.term import Term
 from grove.scheduler.world import World
@@ -168,9 +169,12 @@ class SchedulerServer(OperatorServer):
 
 
 def engine() -> Engine:
+    surroundings = Surroundings()
+    needs = PodNeeds(surroundings)
     return Engine(
-        cluster=Cluster(),
-        surroundings=Surroundings(),
+        cluster=Cluster(needs=needs),
+        surroundings=surroundings,
+        needs=needs,
         place=first_fit,
         scheduler_names=[SCHEDULER],
         search_steps=10_000,
