@@ -82,8 +82,9 @@ def test_pods_with_gates_do_not_count() -> None:
 def test_extras_follow_where_there_is_room() -> None:
     world = World(nodes=1)
     world.gang("g", {"a": 10}, minimum=4)
-    (bind,) = world.settle()
+    bind, refusal = world.settle()
     assert (len(bind.puts), bind.left) == (8, 2)
+    assert refusal.gang.is_placed
     world.gone("g-a-0")
     (more,) = world.settle()
     assert not more.first
