@@ -86,9 +86,10 @@ def test_extras_follow_where_there_is_room() -> None:
     assert (len(bind.puts), bind.left) == (8, 2)
     assert refusal.gang.is_placed
     world.gone("g-a-0")
-    (more,) = world.settle()
+    more, refusal = world.settle()
     assert not more.first
-    assert len(more.puts) == 1
+    assert (len(more.puts), more.left) == (1, 1)
+    assert refusal.message == "no room for 1 more pods"
 
 
 def test_a_scaled_gang_waits_for_its_base() -> None:
