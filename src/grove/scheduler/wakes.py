@@ -1,8 +1,8 @@
 """Gangs that wait asleep, and what wakes each: what they lack, a limit, another gang, a moment. Pure.
 
 The engine parks a gang here when it was refused, and asks at every turn who is `due`. Gangs that lack room are grouped
-by signature (`demands.py`): what one of a group was refused, all of it are, until some domain has more of what they need
-and could hold one; and then only so many are woken as there could be room for. A gang is never left asleep when a
+by signature (`demands.py`): what one of a group was refused, all of it are, until some domain has more of what they
+need and could hold one; and then only so many are woken as there could be room for. A gang is never left asleep when a
 placement has come to exist: needs are bounds, which any placement meets, and whoever cannot be judged by them is woken
 by every change. Who is woken in vain waits in proportion to what that cost, so that looking in vain takes no more than
 a twentieth of the time.
