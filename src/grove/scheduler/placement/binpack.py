@@ -38,6 +38,8 @@ class Packed(NamedTuple):
 
 def pack(free: Sequence[tuple[int, ...]], items: Sequence[Item], budget: Budget, steps: int) -> Packed:
     """Items on nodes with so much free by row."""
+    if not free:
+        return Packed(None, True)
     return _Packing(free, items, budget, steps).run()
 
 
