@@ -85,7 +85,9 @@ def _view(wanted):  # type: ignore[no-untyped-def]
     return pod("x", wanted)
 
 
-def a_gang(dice: random.Random, cluster: Cluster, *, company: bool = False, pods: int = 5, running: bool = True) -> Gang:
+def a_gang(
+    dice: random.Random, cluster: Cluster, *, company: bool = False, pods: int = 5, running: bool = True
+) -> Gang:
     left = [dice.randint(1, pods)]
     number = [0]
 
@@ -138,7 +140,9 @@ class Truth:
         self.gang = gang
         self.best = -1
         self.pods: list[tuple[Pending, list[Scope]]] = [*self._pods(gang.root, [])]
-        self.free = [{row: int(cluster.free[row, slot]) for row in range(cluster.free.shape[0])} for slot in range(cluster.size)]
+        self.free = [
+            {row: int(cluster.free[row, slot]) for row in range(cluster.free.shape[0])} for slot in range(cluster.size)
+        ]
         self.slots: list[int] = []
         self._try()
 
@@ -177,7 +181,9 @@ class Truth:
             self.slots.pop()
 
     def _inside(self, scope: Scope) -> list[int]:
-        return [slot for slot, (_, chain) in zip(self.slots, self.pods, strict=False) if any(one is scope for one in chain)]
+        return [
+            slot for slot, (_, chain) in zip(self.slots, self.pods, strict=False) if any(one is scope for one in chain)
+        ]
 
     def _pins(self, scope: Scope) -> list[int]:
         return [*scope.anchors, *(pod.slot for one in scope.all_groups() for pod in one.placed)]
@@ -219,9 +225,13 @@ class Truth:
         cluster = self.cluster
         if not cluster.rules:
             return True
-        loners: list[object] = [rack_of(cluster, pod.slot) for pod in cluster.pods.values() if asks(cluster, pod.cls, LONER)]
+        loners: list[object] = [
+            rack_of(cluster, pod.slot) for pod in cluster.pods.values() if asks(cluster, pod.cls, LONER)
+        ]
         new: list[object] = []
-        leaders: set[object] = {rack_of(cluster, pod.slot) for pod in cluster.pods.values() if asks(cluster, pod.cls, LEADER)}
+        leaders: set[object] = {
+            rack_of(cluster, pod.slot) for pod in cluster.pods.values() if asks(cluster, pod.cls, LEADER)
+        }
         followers: list[object] = []
         for (pod, _), slot in zip(self.pods, self.slots, strict=True):
             rack = rack_of(cluster, slot)
