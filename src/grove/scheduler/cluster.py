@@ -118,6 +118,8 @@ class Cluster:
         """Slots whose node came, changed or went."""
         self.memory: dict[object, object] = {}
         """What searches keep between two decisions, by keys of their own."""
+        self.changes = 0
+        """Grows with every change but those that are undone: tells who waits whether anything happened."""
         self._columns: dict[str, Column] = {}
         self._vacant: list[int] = []
         self._trees: dict[tuple[str, ...], tuple[int, Tree]] = {}
@@ -216,15 +218,14 @@ class Cluster:
             rule.node_changed(slot)
         self.reshaped.append(slot)
         self.touched.append(slot)
+        self.changes += 1
 
     def column(self, key: str) -> Column:
         """The values of a label key, by slot; kept up to date from the first time on that it is asked for."""
         column = self._columns.get(key)
         if column is None:
             column = self._columns[key] = Column(self.alive.shape[0])
-            for slot, view in enumerate(self.views):
-                if view is not None:
-                    column.put(slot, (view.metadata.labels or {}).get(key))
+            column.fill([None if view is None else (view.metadata.labels or {}).get(key) for view in self.views])
         return column
 
     def tree(self, keys: tuple[str, ...]) -> Tree:
@@ -243,6 +244,8 @@ class Cluster:
         self._put(pod)
         if self._marks:
             self._journal.append(lambda: self._take(pod))
+        else:
+            self.changes += 1
 
     def take(self, uid: str) -> Placed:
         """A pod is on no node any more."""
@@ -250,6 +253,8 @@ class Cluster:
         self._take(pod)
         if self._marks:
             self._journal.append(lambda: self._put(pod))
+        else:
+            self.changes += 1
         return pod
 
     def hold(self, hold: Hold) -> None:
@@ -257,6 +262,8 @@ class Cluster:
         self._hold(hold)
         if self._marks:
             self._journal.append(lambda: self._release(hold))
+        else:
+            self.changes += 1
 
     def release(self, owner: str) -> list[Hold]:
         """What is kept for someone is free again; gives what it was."""
@@ -265,6 +272,8 @@ class Cluster:
             self._release(hold)
             if self._marks:
                 self._journal.append(lambda hold=hold: self._hold(hold))  # type: ignore[misc]
+            else:
+                self.changes += 1
         return released
 
     def _put(self, pod: Placed) -> None:
@@ -323,7 +332,8 @@ class Cluster:
 
     def _end_mark(self) -> None:
         self._marks -= 1
-        if not self._marks:
+        if not self._marks and self._journal:
+            self.changes += 1
             self._journal.clear()
 
     # What classes may do
