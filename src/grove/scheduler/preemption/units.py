@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from grove.scheduler.cluster import Cluster
+from grove.scheduler.predicates.rule import Slots
 from grove.scheduler.preemption.running import NOTHING, Cost, Guards, Member, Policy, Running
 from grove.scheduler.resources import Vector
 
