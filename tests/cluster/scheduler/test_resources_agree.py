@@ -64,7 +64,7 @@ def a_world_to_fill(rng: random.Random) -> Case:
 
 
 def a_node(rng: random.Random, name: str) -> JSON:
-    more = {}
+    more: dict[str, Any] = {}
     if rng.random() < 0.6:
         more[GPU] = rng.choice(["0", "1", "4"])
     if rng.random() < 0.6:
