@@ -124,7 +124,7 @@ def test_a_pod_that_a_node_refuses_is_noticed(gangs: Gangs, scheduler: Scheduler
     )
 
 
-def test_a_node_that_is_lost_is_replaced_for_its_gang(gangs: Gangs, scheduler: Scheduler) -> None:
+def test_a_place_that_is_lost_is_replaced_near_the_rest_of_the_gang(gangs: Gangs, scheduler: Scheduler) -> None:
     names = gangs.gang("g", {"worker": 2})
     where = gangs.placed(*names)
     gangs.running("g")
