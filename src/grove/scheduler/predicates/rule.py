@@ -111,7 +111,7 @@ class Lenient:
         return None
 
     def interacts(self, classes: Sequence[PodClass]) -> bool:
-        return False
+        return any(self.is_dynamic(cls) for cls in classes)
 
     def penalty(self, cls: PodClass) -> Counts | None:
         return None
