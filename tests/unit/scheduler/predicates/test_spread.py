@@ -114,7 +114,8 @@ def test_pods_are_told_apart_by_the_labels_that_are_to_match_their_own() -> None
 
 def test_a_selector_that_is_empty_or_missing_counts_nothing() -> None:
     there = Neighbourhood()
-    for selector in ({}, None):
+    selectors: tuple[dict[str, str] | None, ...] = ({}, None)
+    for selector in selectors:
         web = there.cls(app("web"), **even(labelSelector=selector))
         for _ in range(3):
             there.put("a0", web)
@@ -126,8 +127,13 @@ def test_nominated_pods_fill_their_domain_and_no_other_is_compared_with_them() -
     there = Neighbourhood()
     web = there.cls(app("web"), **even())
     there.put("a0", web)
-    there.put("b0", web, nominated=True)
+    placed = there.put("b0", web, nominated=True)
+    assert there.places(web) == ["b0", "b1"]
+    there.put("b1", web, nominated=True)
     assert there.places(web) == []
+    there.cluster.take(placed.uid)
+    there.put("b0", web)
+    assert there.places(web) == ["a0", "a1"]
 
 
 def test_what_should_be_even_is_a_matter_of_taste() -> None:
