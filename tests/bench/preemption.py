@@ -28,7 +28,9 @@ BAR = 500.0
 ROUNDS = 7
 
 
-def packed(racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int = 0, small: bool = False) -> Scene:
+def packed(
+    racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int = 0, small: bool = False, surplus: float = 0.2
+) -> Scene:
     """Gangs of whole nodes, or of parts of nodes, until there is nothing left; some of them over several racks."""
     rng = random.Random(seed)
     scene = Scene(fleet(racks, nodes, blocks=max(1, racks // 8)))
@@ -37,7 +39,9 @@ def packed(racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int
     number = 0
     left = racks * nodes
     while left:
-        size = rng.choice(sizes) if sizes else max(1, round(racks * nodes / gangs * rng.choice([0.4, 0.7, 1, 1.3, 1.6])))
+        size = (
+            rng.choice(sizes) if sizes else max(1, round(racks * nodes / gangs * rng.choice([0.4, 0.7, 1, 1.3, 1.6])))
+        )
         size = min(size, left)
         slots: list[int] = []
         if rng.random() < across and size > 1:
@@ -60,10 +64,10 @@ def packed(racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int
         if small and rng.random() < 0.5:
             wanted = spec(gpus=2)
             every = [slot for slot in slots for _ in range(4)]
-        surplus = int(rng.random() < 0.2 and len(every) > 2)
+        spare = int(rng.random() < surplus and len(every) > 2)
         scene.run(
             f"g{number:05}",
-            (len(every) - surplus, wanted, every),
+            (len(every) - spare, wanted, every),
             priority=rng.choice([0, 0, 0, 1, 2]),
             started=NOW - rng.randrange(60, 7200),
         )

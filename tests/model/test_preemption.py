@@ -165,7 +165,7 @@ def _way(case: Case, going: set[str], few: list) -> Way:  # type: ignore[type-ar
     violations = sum(max(0, count - case.guards.allowed[name]) for name, count in counts.items())
     rest = (work, surplus, 0, youth, grace)
     if case.policy.order == "minGangs":
-        key_: tuple[int, ...] = (gangs + scaled, priority, violations, *rest)
+        key_: tuple[int, ...] = (len(going), priority, violations, *rest)
     else:
         key_ = (priority, violations, gangs, scaled, *rest)
     return Way(key_, frozenset(pods))

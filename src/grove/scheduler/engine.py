@@ -22,21 +22,26 @@ from grove.kube.objects import NodeView, PodView
 from grove.kube.resources import Resource
 from grove.scheduler import model
 from grove.scheduler.cluster import Cluster, Placed
+from grove.scheduler.crews import Crews
 from grove.scheduler.gangs import Gang, Group, Pending, Scope
 from grove.scheduler.needs import LOOKED_AT, PodNeeds
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.predicates.unsupported import unsupported
-from grove.scheduler.registry import Registry, is_lone
+from grove.scheduler.preempting import Preempting
+from grove.scheduler.preemption.running import Policy
+from grove.scheduler.registry import Registry, is_lone, key_of
 from grove.scheduler.seats import Seats
 from grove.scheduler.surroundings import KEPT, Kept, Surrounding, Surroundings
 from grove.scheduler.topologies import Topologies
-from grove.scheduler.verdicts import Answer, Bind, Decision, Found, NotFound, Put, Reason, Refuse
+from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Reason, Refuse
 from grove.scheduler.views import BudgetView, NamespaceView, PriorityClassView
 
 Place: TypeAlias = Callable[[Cluster, Gang, Budget], Answer]
 
 INITIALIZED: Final = "Initialized"
+PLAN_STEPS: Final = 200_000
+"""What a plan of preemption may cost: about two seconds, in the worst case."""
 
 
 class _Waits(NamedTuple):
@@ -59,12 +64,19 @@ class Engine:
         scheduler_names: Iterable[str],
         search_steps: int,
         replica_affinity: model.Affinity = "preferred",
+        preemption: Policy | None = Policy(),  # noqa: B008
     ) -> None:
+        """`preemption` None: nobody is evicted."""
         self.cluster = cluster
         self.surroundings = surroundings
         self.registry = Registry(frozenset(scheduler_names))
         self.seats = Seats(cluster, self.registry, needs, moved=self._moved)
         self.topologies = Topologies()
+        policy = preemption or Policy()
+        self.crews = Crews(cluster, self.registry, foreign=policy.foreign_pods)
+        self.preempting = Preempting(
+            cluster, self.crews, place=place, policy=policy, steps=PLAN_STEPS, enabled=preemption is not None
+        )
         self._place = place
         self._search_steps = search_steps
         self._replica_affinity: model.Affinity = replica_affinity
@@ -74,6 +86,7 @@ class Engine:
         self._parked: dict[str, Refuse] = {}
         """What was said of gangs that wait."""
         self._freed = False
+        self._timers: list[tuple[float, str]] = []
 
     # What there is
 
@@ -90,26 +103,31 @@ class Engine:
         """A pod came or changed."""
         changed = self.registry.put_pod(view)
         self.seats.see(view)
+        uid = view.metadata.uid or ""
+        if uid not in self.registry.pods:
+            changed.add(self.preempting.gone(uid))
         self._touch(changed)
 
     def pod_gone(self, view: PodView) -> None:
         """A pod went."""
         changed = self.registry.drop_pod(view)
         self.seats.gone(view)
-        self._touch(changed)
+        self._touch([*changed, self.preempting.gone(view.metadata.uid or "")])
 
     def gang(self, view: PodGang) -> None:
         """A PodGang came or changed."""
         changed = self.registry.put_gang(view)
         for key in changed:
             self.seats.again(self.registry.members(key))
+            self.crews.changed(key)
         self._touch(changed)
 
     def gang_gone(self, view: PodGang) -> None:
         """A PodGang went; its pods may stay a while."""
         changed = self.registry.drop_gang(view)
         for key in changed:
-            self.cluster.release(key)
+            self.crews.changed(key)
+        self.preempting.placed(_key(view))
         self._touch(changed)
 
     def topology(self, view: ClusterTopologyBinding) -> None:
@@ -162,9 +180,11 @@ class Engine:
 
     def budget(self, view: BudgetView) -> None:
         """What a disruption budget allows has changed."""
+        self.crews.budget(view)
 
     def budget_gone(self, view: BudgetView) -> None:
         """A disruption budget went."""
+        self.crews.budget_gone(view)
 
     # What became of decisions
 
@@ -184,6 +204,7 @@ class Engine:
 
     def evict_failed(self, uid: str, why: str) -> None:
         """A victim stays."""
+        self._touch([self.preempting.failed(uid)])
 
     def rejected(self, view: PodView) -> None:
         """A node has refused a pod of ours: somebody else was there first."""
@@ -229,11 +250,18 @@ class Engine:
 
     def next_wake(self, now: float) -> float | None:
         """When there is something to decide; None: not before something changes."""
-        return now if self._ready or self._freed else None
+        if self._ready or self._freed:
+            return now
+        moments = [self._timers[0][0]] if self._timers else []
+        expiry = self.preempting.next_expiry()
+        if expiry is not None:
+            moments.append(expiry)
+        return min(moments, default=None)
 
     def decide(self, now: float, *, limit: int = 1000) -> list[Decision]:
         """The next decisions, of at most so many gangs. They are taken for done."""
         self.seats.tell_apart()
+        self._on_time(now)
         if self._freed:
             self._freed = False
             self._wake_all()
@@ -256,10 +284,32 @@ class Engine:
             return self._refuse(gang, waits)
         answer = self._search(gang)
         if isinstance(answer, NotFound):
-            return self._refuse(gang, _Waits("Unschedulable" if answer.proven else "SearchEnded", _sentence(answer)))
+            return self._without_place(gang, answer, now)
         if not answer.puts:
             return self._refuse(gang, _Waits("Unschedulable", f"no room for {len(answer.left)} more pods"))
         return [self._bind(gang, answer)]
+
+    def _without_place(self, gang: Gang, answer: NotFound, now: float) -> list[Decision]:
+        """Others go for it, or it waits."""
+        going = self.preempting.under_way(gang.key)
+        if going is not None and going.victims:
+            return self._refuse(gang, _Waits("Preempting", going.why))
+        waits = _Waits("Unschedulable" if answer.proven else "SearchEnded", _sentence(answer))
+        if not gang.missing:
+            return self._refuse(gang, waits)
+        plan = self.preempting.plan(gang, now)
+        if isinstance(plan, Evict):
+            if not plan.victims:
+                return self._refuse(gang, _Waits("RoomHeld", plan.why))
+            return [plan, *self._refuse(gang, _Waits("Preempting", plan.why))]
+        if plan.again is not None:
+            heapq.heappush(self._timers, (plan.again, gang.key))
+        return self._refuse(gang, waits)
+
+    def _on_time(self, now: float) -> None:
+        self._touch(self.preempting.expire(now))
+        while self._timers and self._timers[0][0] <= now:
+            self._touch([heapq.heappop(self._timers)[1]])
 
     def _search(self, gang: Gang) -> Answer:
         """With what is kept for the gang free, and with pods of other schedulers where they are about to come."""
@@ -273,7 +323,7 @@ class Engine:
         return answer
 
     def _bind(self, gang: Gang, found: Found) -> Bind:
-        self.cluster.release(gang.key)
+        self.preempting.placed(gang.key)
         for put in found.puts:
             self.seats.put(_seat(gang, put))
         self._parked.pop(gang.key, None)
@@ -371,6 +421,7 @@ class Engine:
         """A pod came to a node or left it."""
         if sign < 0:
             self._freed = True
+        self.crews.moved(pod)
 
     # Who is to be tried
 
@@ -393,6 +444,10 @@ class Engine:
         if pod is None:
             return (0, False, "", key)
         return (-pod.spec.priority, False, pod.metadata.creation_timestamp or "", key)
+
+
+def _key(view: PodGang) -> str:
+    return key_of(view.metadata.namespace or "", view.metadata.name)
 
 
 def _seat(gang: Gang, put: Put) -> Placed:

@@ -62,7 +62,7 @@ class World:
         )
         self.pods: dict[str, PodView] = {}
         self.gangs: dict[str, PodGang] = {}
-        self.now = 1000.0
+        self.now = 1_900_000_000.0
         for index in range(nodes):
             self.node(f"n{index}", {KEYS[2]: "r0"}, gpus=gpus)
 

@@ -21,7 +21,7 @@ class Least(NamedTuple):
     gangs: int
     scaled: int
     stopped: int
-    """Gangs of both kinds."""
+    """Gangs of all kinds."""
     work: int
 
 
@@ -91,26 +91,36 @@ class Bounds:
 
         Where any nodes will do there is one domain, -1: the whole cluster.
         """
-        units, need = self._units, self._need
-        gone = units.levels <= level
+        gone = self._units.levels <= level
         free = self.reclaimed(gone)
+        possible = self.possible(free)
+        if self._need.level is None or not possible.any():
+            return [(Least(0, 0, 0, 0), -1)] * int(possible.any())
+        least = self._least(self.level, self.capacity(free), gone)
+        found = [(Least(*map(int, least[:, domain])), int(domain)) for domain in np.flatnonzero(possible)]
+        return sorted(found, key=lambda one: (one[0], one[1]))
+
+    @property
+    def level(self) -> Level:
+        """The domains that are asked about."""
+        assert self._need.level is not None
+        return self._cluster.tree(self._need.keys).levels[self._need.level]
+
+    def possible(self, free: Counts) -> Mask:
+        """By domain whether the gang could fit into it with so much free; of length one where any nodes will do."""
+        need = self._need
         caps = self.capacity(free)
         if need.level is None:
-            fits = self._fits_anywhere(need, caps, free)
-            return [(Least(0, 0, 0, 0), -1)] if fits else []
+            return np.array([self._fits_anywhere(need, caps, free)])
         tree = self._cluster.tree(need.keys)
         at = tree.levels[need.level]
-        possible = self._possible(need, tree, at, caps, free)
+        found = self._possible(need, tree, at, caps, free)
         for pinned in need.pinned:
             mine = np.zeros(len(at), np.bool_)
             if at.domain_of[pinned] >= 0:
                 mine[at.domain_of[pinned]] = True
-            possible &= mine
-        if not possible.any():
-            return []
-        least = self._least(at, caps, gone)
-        found = [(Least(*map(int, least[:, domain])), int(domain)) for domain in np.flatnonzero(possible)]
-        return sorted(found, key=lambda one: (one[0], one[1]))
+            found &= mine
+        return found
 
     def _fits_anywhere(self, need: Need, caps: Sequence[Counts], free: Counts) -> bool:
         if any(caps[self._number[cls]].sum() < count for cls, count in need.total().items()):
@@ -174,13 +184,14 @@ class Bounds:
         easy = gone & (units.soft | lone)
         softer = self.capacity(self.reclaimed(easy))
         soft = self.capacity(self.reclaimed(easy | (gone & scaled)))
+        only = self.capacity(self.reclaimed(gone & units.soft))
         now = self.capacity(self.free)
         found = np.zeros((4, len(at)), np.int64)
         for number, count in enumerate(self._counts.values()):
-            plus, some, few = full[number], soft[number], softer[number]
+            plus, some, few, least = full[number], soft[number], softer[number], only[number]
             gangs = self._fewest(at, plus - some, count - _sums(at, some), roots, gone)
             scaling = self._fewest(at, some - few, count - _sums(at, few), units.gangs, gone & scaled)
-            stopped = self._fewest(at, plus - few, count - _sums(at, few), roots, gone)
+            stopped = self._fewest(at, plus - least, count - _sums(at, least), roots, gone)
             work = self._work(at, number, now[number], plus, count, gone)
             found = np.maximum(found, np.stack([gangs, np.where(gangs > 0, 0, scaling), stopped, work]))
         found[1][found[0] > 0] = 0

@@ -251,6 +251,7 @@ class Units:
                     repeats=self._repeats(gang.key),
                     youth=int(self._now - gang.started) if gangs else int(self._now - members[0].started),
                     grace=int(max((member.grace for member in own), default=0)),
+                    stopped=int(bool(gangs)),
                 ),
             )
         self._next += 1
@@ -287,8 +288,8 @@ class Units:
 def key(cost: Cost, policy: Policy) -> tuple[int, ...]:
     """Less is better."""
     if policy.order == "minGangs":
-        return (cost.gangs + cost.scaled, *cost[:2], *cost[4:])
-    return cost
+        return (cost.stopped, *cost[:2], *cost[4:9])
+    return cost[:9]
 
 
 def added(one: Cost, other: Cost) -> Cost:
@@ -302,4 +303,5 @@ def added(one: Cost, other: Cost) -> Cost:
         one.repeats + other.repeats,
         one.youth + other.youth,
         max(one.grace, other.grace),
+        one.stopped + other.stopped,
     )
