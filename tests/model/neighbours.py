@@ -33,14 +33,14 @@ def nodes(random: Random) -> list[JSON]:
         if random.random() < 0.9:
             labels[RACK] = f"r{number // 2}"
         taints = [{"key": "dedicated", "effect": "NoSchedule"}] if random.random() < 0.15 else []
-        has = {"cpu": "8", "memory": "32Gi", "pods": "110"}
+        has, capacity = ({"cpu": "8", "memory": "32Gi", "pods": "110"} for _ in range(2))
         found.append(
             {
                 "metadata": {"name": f"$-n{number}", "labels": labels},
                 "spec": {"taints": taints} if taints else {},
                 "status": {
                     "allocatable": has,
-                    "capacity": has,
+                    "capacity": capacity,
                     "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""}],
                 },
             }

@@ -6,9 +6,12 @@ remembers its epoch: it grows with every change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Generic, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Final, Generic, Protocol, TypeVar
 
+from grove.api.kinds.meta import ObjectMeta
+from grove.kube import resources
+from grove.kube.resources import Resource
 from grove.scheduler.devices import DeviceClass, ResourceClaim, ResourceSlice
 from grove.scheduler.promises import Promises
 from grove.scheduler.storage import (
@@ -68,3 +71,25 @@ class Surroundings:
         self.device_classes: Final[Kept[DeviceClass]] = Kept()
         self.promises: Final = Promises()
         """What pods were promised that nobody can see yet."""
+
+
+class Surrounding(Protocol):
+    """An object of any of the kinds."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+
+KEPT: Final[Mapping[Resource, str]] = {
+    resources.PERSISTENT_VOLUME_CLAIMS: "persistent_volume_claims",
+    resources.PERSISTENT_VOLUMES: "persistent_volumes",
+    resources.STORAGE_CLASSES: "storage_classes",
+    resources.CSI_NODES: "csi_nodes",
+    resources.CSI_DRIVERS: "csi_drivers",
+    resources.CSI_STORAGE_CAPACITIES: "csi_storage_capacities",
+    resources.VOLUME_ATTACHMENTS: "volume_attachments",
+    resources.RESOURCE_CLAIMS: "resource_claims",
+    resources.RESOURCE_SLICES: "resource_slices",
+    resources.DEVICE_CLASSES: "device_classes",
+}
+"""By kind where `Surroundings` keeps it; namespaces are kept by their labels."""

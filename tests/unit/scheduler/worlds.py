@@ -13,8 +13,9 @@ from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodSpec, PodView
 from grove.scheduler.cluster import Cluster, Placed
-from grove.scheduler.engine import Engine
+from grove.scheduler.engine import Engine, Rules, sentence
 from grove.scheduler.gangs import Gang
+from grove.scheduler.needs import PodNeeds
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.verdicts import Answer, Found, NotFound, Put
@@ -48,18 +49,19 @@ class World:
     """What the API server would tell an engine."""
 
     def __init__(self, *, nodes: int = 2, gpus: int = 8, place: Any = first_fit, **options: Any) -> None:
+        surroundings = Surroundings()
         self.cluster = Cluster()
         self.engine = Engine(
+            Rules(scheduler_names=["grove-scheduler"], **options),
             cluster=self.cluster,
-            surroundings=Surroundings(),
+            surroundings=surroundings,
+            needs=PodNeeds(surroundings),
             place=place,
-            scheduler_names=["grove-scheduler"],
-            search_steps=10_000,
-            **options,
+            explain=sentence,
         )
         self.pods: dict[str, PodView] = {}
         self.gangs: dict[str, PodGang] = {}
-        self.now = 1000.0
+        self.now = 1_900_000_000.0
         for index in range(nodes):
             self.node(f"n{index}", {KEYS[2]: "r0"}, gpus=gpus)
 

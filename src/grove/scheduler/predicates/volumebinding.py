@@ -7,8 +7,7 @@ pods of a gang, each sees what those before it were promised.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -16,11 +15,12 @@ from grove.scheduler.classes import PodClass
 from grove.scheduler.cluster import PLENTY, Cluster, Placed
 from grove.scheduler.needs import volumes_of
 from grove.scheduler.predicates.rule import Counts, Lenient, Mask, Slots
-from grove.scheduler.promises import Changes, VolumePromise
+from grove.scheduler.promises import VolumePromise
 from grove.scheduler.provisioning import Provisioning
 from grove.scheduler.reach import Reach
 from grove.scheduler.surroundings import Surroundings
-from grove.scheduler.volumematch import Offers, Volume
+from grove.scheduler.volumedraw import Draw
+from grove.scheduler.volumematch import Offers
 from grove.scheduler.volumeneeds import Volumes, Wanted
 
 NO_VOLUME: Final = "no volume fits a claim, and none can be made"
@@ -41,7 +41,7 @@ class VolumeBinding(Lenient):
         self._reach = Reach(cluster)
         self._offers = Offers(surroundings)
         self._provisioning = Provisioning(cluster, surroundings, self._reach)
-        self._draws: dict[PodClass, _Draw] = {}
+        self._draws: dict[PodClass, Draw] = {}
 
     @property
     def epoch(self) -> int:  # type: ignore[override]
@@ -115,34 +115,21 @@ class VolumeBinding(Lenient):
                 found[slot] = True
         return found
 
-    def _draw(self, cls: PodClass, wanted: tuple[Wanted, ...]) -> _Draw:
+    def _draw(self, cls: PodClass, wanted: tuple[Wanted, ...]) -> Draw:
         age = (self._offers.epoch, self._provisioning.epoch, self._cluster.reshaped.position, self._cluster.size)
         known = self._draws.get(cls)
         if known is None or known.age != age or known.wanted != wanted:
             if len(self._draws) >= _MOST_KNOWN:
                 self._draws.clear()
-            known = self._draws[cls] = _Draw(age, wanted, self)
+            known = self._draws[cls] = Draw(
+                age,
+                wanted,
+                offers=[self._offers.of(one) for one in wanted],
+                makes=[self._provisioning.mask(one) for one in wanted],
+                reach=self._reach,
+                promises=self._promises,
+            )
         return known
-
-    def offers(self, wanted: Wanted) -> Sequence[Volume]:
-        """The volumes that fit a claim, the smallest first, promised ones included."""
-        return self._offers.of(wanted)
-
-    def slots_of(self, volume: Volume) -> Slots | None:
-        """Where it can be used; None: everywhere."""
-        return None if volume.reach is None else self._reach.slots(volume.reach)
-
-    def makes(self, wanted: Wanted) -> Mask:
-        """Where one can be made for it."""
-        return self._provisioning.mask(wanted)
-
-    @property
-    def promised(self) -> dict[str, str]:
-        return self._promises.volumes
-
-    @property
-    def volume_log(self) -> Changes[str]:
-        return self._promises.volume_log
 
     # Promises
 
@@ -194,107 +181,3 @@ class VolumeBinding(Lenient):
             if self._provisioning.lacks_room(wanted, slot):
                 return NO_ROOM
         return NO_VOLUME
-
-
-class _Kind(NamedTuple):
-    """Slots that are alike: the same volumes can be used there, and volumes made for the same claims."""
-
-    volumes: tuple[int, ...]
-    makes: tuple[bool, ...]
-
-
-class _Draw:
-    """How many pods of a class find volumes, by slot. Slots are counted by their kind."""
-
-    def __init__(self, age: tuple[int, ...], wanted: tuple[Wanted, ...], rule: VolumeBinding) -> None:
-        self.age: Final = age
-        self.wanted: Final = wanted
-        self._rule = rule
-        self._volumes: list[Volume] = []
-        self._fits: list[tuple[bool, ...]] = []
-        self._number: dict[str, int] = {}
-        self._gather()
-        self._kinds: list[_Kind] = []
-        self._kind_of: Counts = np.zeros(age[-1], np.int64)
-        self._kinds_with: list[list[int]] = [[] for _ in self._volumes]
-        self._sort_slots(age[-1])
-        self._counts: Counts = np.array([self._count(kind) for kind in self._kinds], np.int64)
-        self._position = rule.volume_log.position
-
-    def _gather(self) -> None:
-        offers = [self._rule.offers(one) for one in self.wanted]
-        fits: dict[Volume, list[bool]] = {}
-        for at, found in enumerate(offers):
-            for volume in found:
-                fits.setdefault(volume, [False] * len(offers))[at] = True
-        for volume in sorted(fits, key=lambda one: (one.size, one.name)):
-            self._number[volume.name] = len(self._volumes)
-            self._volumes.append(volume)
-            self._fits.append(tuple(fits[volume]))
-
-    def _sort_slots(self, size: int) -> None:
-        everywhere: list[int] = []
-        some: dict[int, list[int]] = {}
-        for number, volume in enumerate(self._volumes):
-            slots = self._rule.slots_of(volume)
-            if slots is None:
-                everywhere.append(number)
-            else:
-                for slot in slots.tolist():
-                    some.setdefault(slot, []).append(number)
-        makes = np.stack([self._rule.makes(one) for one in self.wanted], axis=1).tolist()
-        numbers: dict[_Kind, int] = {}
-        usual = tuple(everywhere)
-        for slot in range(size):
-            own = some.get(slot)
-            kind = _Kind(tuple(sorted(everywhere + own)) if own else usual, tuple(makes[slot]))
-            number = numbers.get(kind)
-            if number is None:
-                number = numbers[kind] = len(self._kinds)
-                self._kinds.append(kind)
-                for volume in kind.volumes:
-                    self._kinds_with[volume].append(number)
-            self._kind_of[slot] = number
-
-    def counts(self) -> Counts:
-        log = self._rule.volume_log
-        if self._position != log.position:
-            names = log.since(self._position)
-            changed = range(len(self._volumes)) if names is None else self._numbers(names)
-            for kind in {kind for volume in changed for kind in self._kinds_with[volume]}:
-                self._counts[kind] = self._count(self._kinds[kind])
-            self._position = log.position
-        return self._counts[self._kind_of]
-
-    def _numbers(self, names: Iterable[str]) -> set[int]:
-        return {self._number[name] for name in names if name in self._number}
-
-    def _count(self, kind: _Kind) -> int:
-        """How many pods one after the other find what they need."""
-        if all(kind.makes):
-            return PLENTY
-        promised = self._rule.promised
-        free = [number for number in kind.volumes if self._volumes[number].name not in promised]
-        wanted = [*range(len(self.wanted))]
-        for turn in range(len(free) + 1):
-            for drawn in self._drawn(wanted, kind, free):
-                if drawn is None:
-                    return turn
-                free.remove(drawn)
-            # A claim that pods share is drawn for once.
-            wanted = [at for at in wanted if not self.wanted[at].claim]
-            if not wanted:
-                return PLENTY
-        return PLENTY
-
-    def _drawn(self, wanted: Sequence[int], kind: _Kind, free: Sequence[int]) -> Iterator[int | None]:
-        """The volume for each claim of one pod; None: there is none."""
-        left = [*free]
-        for at in wanted:
-            found = next((number for number in left if self._fits[number][at]), None)
-            if found is not None:
-                left.remove(found)
-                yield found
-            elif not kind.makes[at]:
-                yield None
-                return
