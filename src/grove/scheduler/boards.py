@@ -14,7 +14,7 @@ import numpy as np
 
 from grove.scheduler.cluster import PLENTY, Cluster
 from grove.scheduler.columns import grown
-from grove.scheduler.needs import Need, Quantity
+from grove.scheduler.demands import Need, Quantity
 from grove.scheduler.predicates.rule import Counts, Mask, Slots
 from grove.scheduler.topology import Tree
 

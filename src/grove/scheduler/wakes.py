@@ -1,7 +1,7 @@
 """Gangs that wait asleep, and what wakes each: what they lack, a limit, another gang, a moment. Pure.
 
 The engine parks a gang here when it was refused, and asks at every turn who is `due`. Gangs that lack room are grouped
-by signature (`needs.py`): what one of a group was refused, all of it are, until some domain has more of what they need
+by signature (`demands.py`): what one of a group was refused, all of it are, until some domain has more of what they need
 and could hold one; and then only so many are woken as there could be room for. A gang is never left asleep when a
 placement has come to exist: needs are bounds, which any placement meets, and whoever cannot be judged by them is woken
 by every change. Who is woken in vain waits in proportion to what that cost, so that looking in vain takes no more than
@@ -17,11 +17,11 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from grove.scheduler import needs
+from grove.scheduler import demands
 from grove.scheduler.boards import Boards, Row
 from grove.scheduler.cluster import Cluster
+from grove.scheduler.demands import Need, Signature
 from grove.scheduler.gangs import Gang
-from grove.scheduler.needs import Need, Signature
 from grove.scheduler.placement.budget import STEPS_PER_MILLISECOND
 from grove.scheduler.queues import Queues
 from grove.scheduler.resources import Vector
@@ -69,8 +69,8 @@ class _Group:
         self.signature: Final = signature
         self.is_extras: Final = gang.is_placed
         """One of its needs will do; else all must be met."""
-        self.needs: Final[Sequence[Need]] = needs.extras(gang) if gang.is_placed else needs.needs(gang)
-        self.names: Final = needs.names(gang)
+        self.needs: Final[Sequence[Need]] = demands.extras(gang) if gang.is_placed else demands.needs(gang)
+        self.names: Final = demands.names(gang)
         self.classes: Final = [*dict.fromkeys(pod.cls for group in gang.groups() for pod in group.waiting)]
         self.is_single: Final = is_single
         """It has room held, which others do not see: every change may be what it waits for."""
@@ -134,7 +134,7 @@ class Wakes:
             self._spent += group.spent
             group.retry_at = now + PATIENCE * self._spent / (1000 * STEPS_PER_MILLISECOND)
             self._counts["in_vain"] += 1
-        group.verdict = needs.renamed(verdict, needs.names(gang), group.names)
+        group.verdict = demands.renamed(verdict, demands.names(gang), group.names)
         self._close(group)
         self.forget(gang.key)
         self._left.pop(signature, None)
@@ -213,7 +213,7 @@ class Wakes:
         if group.is_open:
             return None
         self._counts["known"] += 1
-        return needs.renamed(group.verdict, group.names, needs.names(gang))
+        return demands.renamed(group.verdict, group.names, demands.names(gang))
 
     def event(self, *topics: Topic) -> None:
         """Something happened that gangs wait for."""
@@ -270,7 +270,7 @@ class Wakes:
         )
 
     def _sign(self, gang: Gang) -> Signature:
-        return needs.signature(gang, has_holds=gang.key in self._cluster.holds)
+        return demands.signature(gang, has_holds=gang.key in self._cluster.holds)
 
     def _advance(self) -> None:
         """Opens the groups that could have come to fit."""

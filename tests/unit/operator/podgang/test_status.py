@@ -4,9 +4,9 @@ import datetime
 
 import pytest
 
+from grove.api import conditions, statuses
 from grove.api.kinds.meta import Condition
 from grove.api.kinds.podgang import PodGangStatus
-from grove.operator import conditions, statuses
 from grove.operator.podgang import status
 from grove.operator.podgang.status import Count
 from tests.unit.operator.podgang.builders import NOW, Cluster, clique, pcs, pod

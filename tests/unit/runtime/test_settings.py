@@ -6,9 +6,10 @@ from grove.api.kinds.operatorconfig import Network, OperatorConfiguration
 from grove.api.kinds.processconfig import ClientConnection, LeaderElection
 from grove.kube.lease import LeadershipLostError
 from grove.kube.ratelimit import RateLimit
-from grove.operator import exits, settings
-from grove.operator.exits import CannotOperate, Exit
+from grove.operator.settings import check_network
+from grove.runtime import exits, settings
 from grove.runtime.endpoints import CannotListen
+from grove.runtime.exits import CannotRun, Exit
 
 
 @pytest.mark.parametrize(
@@ -32,16 +33,16 @@ def test_the_times_of_the_election_are_those_of_the_configuration() -> None:
 
 
 def test_times_that_do_not_fit_each_other_are_a_wrong_configuration() -> None:
-    with pytest.raises(CannotOperate, match="each must be longer than the one before") as caught:
+    with pytest.raises(CannotRun, match="each must be longer than the one before") as caught:
         settings.timing(LeaderElection(retry_period="9s"))
     assert caught.value.code == Exit.CONFIGURATION
     assert "leaderElection.leaseDuration" in caught.value.remedy
 
 
 def test_nvlink_across_nodes_is_refused() -> None:
-    settings.check_network(OperatorConfiguration())
-    with pytest.raises(CannotOperate) as caught:
-        settings.check_network(OperatorConfiguration(network=Network(auto_mnnvl_enabled=True)))
+    check_network(OperatorConfiguration())
+    with pytest.raises(CannotRun) as caught:
+        check_network(OperatorConfiguration(network=Network(auto_mnnvl_enabled=True)))
     assert caught.value.code == 7
 
 
@@ -51,7 +52,7 @@ def test_nvlink_across_nodes_is_refused() -> None:
         (CannotListen("health: cannot listen on *:1: taken"), 4),
         (LeadershipLostError("lost"), 6),
         (ValueError("surprise"), 6),
-        (CannotOperate(Exit.BACKEND, "no", "do"), 5),
+        (CannotRun(Exit.BACKEND, "no", "do"), 5),
     ],
 )
 def test_the_error_that_ended_the_process_is_found_in_any_group(error: Exception, code: int) -> None:

@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
+from grove.api import statuses
 from grove.api.kinds.meta import Condition, LastError
 from grove.api.kinds.podclique import PodCliqueStatus
-from grove.operator import statuses
 
 
 def test_changes_name_only_what_differs() -> None:

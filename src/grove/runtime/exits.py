@@ -1,4 +1,4 @@
-"""How the operator's process ends: with a code for each stage that can fail, and the next step for whoever reads it."""
+"""How a program ends: with a code for each stage that can fail, and the next step for whoever reads it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grove.runtime.endpoints import CannotListen
 
 
 class Exit(enum.IntEnum):
-    """The codes of Go Grove's operator."""
+    """The codes of Go Grove's operator; the scheduler uses those that it can need."""
 
     OK = 0
     USAGE = 1
@@ -29,8 +29,8 @@ class Exit(enum.IntEnum):
     """Multi-node NVLink is asked for, and cannot be had."""
 
 
-class CannotOperate(Exception):
-    """Why the operator ends, and what to do about it."""
+class CannotRun(Exception):
+    """Why the program ends, and what to do about it."""
 
     def __init__(self, code: Exit, what: str, remedy: str) -> None:
         super().__init__(what)
@@ -38,17 +38,17 @@ class CannotOperate(Exception):
         self.remedy = remedy
 
 
-def of_group(group: BaseExceptionGroup[BaseException]) -> CannotOperate:
+def of_group(group: BaseExceptionGroup[BaseException]) -> CannotRun:
     """What a user is told of the errors that ended the process; the log has them all."""
     found = list(_leaves(group))
     for error in found:
-        if isinstance(error, CannotOperate):
+        if isinstance(error, CannotRun):
             return error
         if isinstance(error, CannotListen):
-            return CannotOperate(Exit.PREPARATION, str(error), "free the port, or set another under `server`")
+            return CannotRun(Exit.PREPARATION, str(error), "free the port, or set another under `server`")
         if isinstance(error, LeadershipLostError):
-            return CannotOperate(Exit.RUN, str(error), "start it again: it stands by until the lease is free")
-    return CannotOperate(Exit.RUN, f"{type(found[0]).__name__}: {found[0]}", "see the log above, and start it again")
+            return CannotRun(Exit.RUN, str(error), "start it again: it stands by until the lease is free")
+    return CannotRun(Exit.RUN, f"{type(found[0]).__name__}: {found[0]}", "see the log above, and start it again")
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grove.operator.pace import COMING_UP, Pace
+from grove.runtime.pace import COMING_UP, Pace
 
 
 def test_a_status_waits_until_it_has_been_the_same_for_a_second() -> None:

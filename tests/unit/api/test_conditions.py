@@ -2,9 +2,9 @@
 
 import datetime
 
+from grove.api import conditions
+from grove.api.conditions import find, is_true, moment, put, timestamp, without
 from grove.api.kinds.meta import Condition
-from grove.operator import conditions
-from grove.operator.conditions import find, is_true, moment, put, timestamp, without
 from grove.operator.failures import StepError, last_errors, last_operation
 
 NOON = datetime.datetime(2026, 11, 19, 12, tzinfo=datetime.UTC)
