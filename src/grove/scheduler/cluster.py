@@ -391,7 +391,7 @@ class Cluster:
 
     def is_plain(self, cls: PodClass) -> bool:
         """Whether pods of the class do not care who else is there, beyond what they use."""
-        return not any([rule.is_dynamic(cls) for rule in self._limiting])
+        return not any(rule.is_dynamic(cls) for rule in self._limiting)
 
     def interacts(self, classes: Sequence[PodClass]) -> bool:
         """Whether pods of some classes constrain one another, beyond what they use.

@@ -21,7 +21,7 @@ from grove.kube.fence import Unfenced
 from grove.kube.resources import NODES, PODS, Resource
 from grove.runtime.program import Clients
 from grove.scheduler.cluster import Cluster
-from grove.scheduler.engine import Engine
+from grove.scheduler.engine import Engine, Rules, sentence
 from grove.scheduler.kinds import POD_GANGS
 from grove.scheduler.live import Mind
 from grove.scheduler.needs import PodNeeds
@@ -172,12 +172,12 @@ def engine() -> Engine:
     surroundings = Surroundings()
     needs = PodNeeds(surroundings)
     return Engine(
+        Rules(scheduler_names=[SCHEDULER]),
         cluster=Cluster(needs=needs),
         surroundings=surroundings,
         needs=needs,
         place=first_fit,
-        scheduler_names=[SCHEDULER],
-        search_steps=10_000,
+        explain=sentence,
     )
 
 
