@@ -35,6 +35,8 @@ PATIENCE: Final = 20
 """Looking in vain is repeated after so many times as long as it took."""
 _LEAST: Final = 20
 """Steps that any look costs, with all that is done around it."""
+_EACH: Final = 5
+"""Steps that a gang costs which is woken and refused without a look."""
 
 
 class WakesStatistics(msgspec.Struct, frozen=True):
@@ -60,7 +62,7 @@ class _Group:
 
     __slots__ = (
         "classes", "gangs", "is_deep", "is_extras", "is_masked", "is_open", "is_single", "names", "needs", "order",
-        "retry_at", "rows", "signature", "spent", "verdict", "was_tried",
+        "retry_at", "rows", "signature", "spent", "taken", "verdict", "was_tried",
     )  # fmt: skip
 
     def __init__(self, signature: Signature, gang: Gang, *, is_single: bool) -> None:
@@ -83,7 +85,10 @@ class _Group:
         self.order: list[_Order] = []
         self.retry_at = 0.0
         self.spent = 0
+        """Steps of the last look, if it was in vain."""
         self.was_tried = False
+        """It was woken, and nobody has been refused since."""
+        self.taken = 0
 
 
 class Wakes:
@@ -125,7 +130,7 @@ class Wakes:
         if group.was_tried:
             group.was_tried = False
             self._spent -= group.spent
-            group.spent = max(verdict.looked, _LEAST)
+            group.spent = max(verdict.looked, _LEAST) + _EACH * group.taken
             self._spent += group.spent
             group.retry_at = now + PATIENCE * self._spent / (1000 * STEPS_PER_MILLISECOND)
             self._counts["in_vain"] += 1
@@ -317,15 +322,21 @@ class Wakes:
     def _take(self, group: _Group) -> list[str]:
         """The first ones of an open group: as many as there could be room for."""
         count = self._how_many(group)
+        if group.was_tried:  # and not refused since
+            self._spent -= group.spent
+            group.spent = 0
         if not count and not group.is_single and not group.is_masked:
             self._close(group)
             return []
         found: list[str] = []
-        while group.order and len(found) < max(1, count):
+        # The last time was in vain: one of them will tell.
+        most = 1 if group.spent else max(1, count)
+        while group.order and len(found) < most:
             order = heapq.heappop(group.order)
             if group.gangs.get(order[-1]) is order:
                 found.append(order[-1])
-        group.was_tried = group.was_tried or bool(found)
+        if found:
+            group.was_tried, group.taken = True, len(found)
         return found
 
     def _look_at_limits(self, found: dict[str, None]) -> None:
