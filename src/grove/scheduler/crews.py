@@ -6,10 +6,11 @@ otherwise cost more for looking than for planning.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
-from grove.api import labels
+from grove.api import durations, labels
 from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodView
 from grove.scheduler import model
@@ -19,36 +20,66 @@ from grove.scheduler.preemption.running import Crew, Guards, Member, Running, ma
 from grove.scheduler.registry import Registry, is_lone, lone_key
 from grove.scheduler.views import BudgetView
 
+_NANO: Final = 1_000_000_000
+
 
 class Crews:
     """See the top of the module."""
 
-    def __init__(self, cluster: Cluster, registry: Registry, *, foreign: bool) -> None:
+    def __init__(self, cluster: Cluster, registry: Registry, *, queue_of: Callable[[str], str], foreign: bool) -> None:
         """`foreign`: whether pods of other schedulers are among them."""
+        self._queue_of: Final = queue_of
         self._cluster: Final = cluster
         self._registry: Final = registry
         self._foreign: Final = foreign
         self._known: dict[str, Running | None] = {}
         """None: it is to be made anew."""
         self._budgets: dict[tuple[str, str], BudgetView] = {}
+        self._pods: dict[int, int] = {}
+        """By priority how many pods are on nodes that could be made to go."""
+        self._counted: dict[str, int] = {}
+        """By uid the priority that a pod is counted with."""
+        self.going = 0
+        """Pods that are on nodes and terminate."""
+        self.version = 0
+        """Grows when a plan could come out differently."""
 
     def changed(self, key: str) -> None:
         """Something about a gang of ours, or its pods, is different."""
+        self.version += 1
         if key:
             self._known[key] = None
 
-    def moved(self, pod: Placed) -> None:
-        """A pod came to a node or left it."""
+    def moved(self, pod: Placed, sign: int) -> None:
+        """A pod came to a node (1) or left it (-1)."""
+        self.version += 1
+        if pod.terminating:
+            self.going += sign
         key = self._registry.gang_of(pod.uid) or pod.gang
-        if key:
-            self._known[key] = None
-        elif self._foreign:
-            self._known[lone_key(pod.namespace, pod.name)] = None
+        if not key and (self._foreign or pod.uid in self._counted):
+            key = lone_key(pod.namespace, pod.name)
+        if not key:
+            return
+        self._known[key] = None
+        if sign > 0 and not pod.terminating:
+            self._counted[pod.uid] = pod.priority
+            self._pods[pod.priority] = self._pods.get(pod.priority, 0) + 1
+        elif sign < 0 and pod.uid in self._counted:
+            priority = self._counted.pop(pod.uid)
+            self._pods[priority] -= 1
+            if not self._pods[priority]:
+                del self._pods[priority]
+
+    def lowest(self) -> int | None:
+        """The lowest priority of a pod that could be made to go; None: there is none."""
+        return min(self._pods, default=None)
 
     def budget(self, view: BudgetView) -> None:
+        self.version += 1
         self._budgets[view.metadata.namespace or "", view.metadata.name] = view
 
     def budget_gone(self, view: BudgetView) -> None:
+        self.version += 1
         self._budgets.pop((view.metadata.namespace or "", view.metadata.name), None)
 
     def running(self) -> Mapping[str, Running]:
@@ -108,6 +139,7 @@ class Crews:
             (Crew(pod.metadata.name, 1, (member,)),),
             started=member.started,
             restart_cost=_cost(pod.metadata.annotations),
+            queue="" if foreign else self._queue_of(key),
             foreign=foreign,
         )
 
@@ -121,15 +153,18 @@ class Crews:
         if not on_nodes:
             return None
         annotations = view.metadata.annotations or {}
+        started = min(member.started for member in on_nodes)
         return Running(
             key,
             max(member.pod.priority for member in on_nodes),
             tuple(crews),
-            started=min(member.started for member in on_nodes),
+            started=started,
+            ends=ends(annotations, started),
             base=model.base_key(view),
             set_replica=model.set_replica(view),
             restart_cost=_cost(annotations),
             preemptible=annotations.get(labels.PREEMPTION) != labels.PREEMPTION_NEVER,
+            queue=self._queue_of(key),
         )
 
     def _member(self, pod: PodView) -> Member | None:
@@ -142,6 +177,15 @@ class Crews:
 
 def _name(view: BudgetView) -> str:
     return f"{view.metadata.namespace or ''}/{view.metadata.name}"
+
+
+def ends(annotations: Mapping[str, str], started: float) -> float:
+    """When what began at a time will have ended, as its annotation expects; infinite: nobody knows."""
+    text = annotations.get(labels.EXPECTED_DURATION, "")
+    try:
+        return started + durations.parse(text) / _NANO
+    except ValueError:
+        return math.inf
 
 
 def _cost(annotations: Mapping[str, str] | None) -> float | None:

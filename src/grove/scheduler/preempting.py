@@ -15,6 +15,7 @@ from grove.scheduler.preemption.ledger import Ledger
 from grove.scheduler.preemption.plan import Eligible, plan
 from grove.scheduler.preemption.running import NoPlan, Policy
 from grove.scheduler.preemption.trial import Place
+from grove.scheduler.reservations import give_up
 from grove.scheduler.verdicts import Evict
 
 
@@ -42,6 +43,7 @@ class Preempting:
         self._plans: dict[str, UnderWay] = {}
         self._gang_of: dict[str, str] = {}
         """By victim the gang that it goes for."""
+        self._again: dict[str, float] = {}
         self.ledger: Final = Ledger()
 
     def under_way(self, key: str) -> UnderWay | None:
@@ -66,8 +68,11 @@ class Preempting:
             eligible=eligible,
         )
         if isinstance(found, NoPlan):
+            if found.again is not None:
+                self._again[gang.key] = found.again
             return found
         self.end(gang.key)
+        self._again.pop(gang.key, None)
         for hold in found.holds:
             self._cluster.hold(hold)
         victims = frozenset(one.uid for one in found.victims)
@@ -79,6 +84,10 @@ class Preempting:
         puts = tuple((put.pod, names[put.slot]) for put in found.found.puts)
         return Evict(gang, found.victims, puts, found.until, found.why)
 
+    def again(self, key: str) -> float | None:
+        """When to plan for a gang again, if time alone can change the answer."""
+        return self._again.get(key)
+
     def gone(self, uid: str) -> str:
         """A pod is gone; gives the gang that it went for, once it was the last one."""
         key = self._gang_of.pop(uid, "")
@@ -88,6 +97,10 @@ class Preempting:
         left = known.victims - {uid}
         self._plans[key] = known._replace(victims=left)
         return "" if left else key
+
+    def is_victim(self, uid: str) -> bool:
+        """Whether a pod goes for a gang."""
+        return uid in self._gang_of
 
     def failed(self, uid: str) -> str:
         """A victim stays; gives the gang that it was to go for, whose plan has ended with that."""
@@ -102,11 +115,12 @@ class Preempting:
         if known is not None:
             for uid in known.victims:
                 self._gang_of.pop(uid, None)
-        self._cluster.release(key)
+        give_up(self._cluster, key, "preempted")
 
     def placed(self, key: str) -> None:
         """A gang has its place, or does not want one any more."""
         self.end(key)
+        self._again.pop(key, None)
         self.ledger.placed(key)
 
     def expire(self, now: float) -> list[str]:

@@ -82,12 +82,14 @@ def test_pods_with_gates_do_not_count() -> None:
 def test_extras_follow_where_there_is_room() -> None:
     world = World(nodes=1)
     world.gang("g", {"a": 10}, minimum=4)
-    (bind,) = world.settle()
+    bind, refusal = world.settle()
     assert (len(bind.puts), bind.left) == (8, 2)
+    assert refusal.gang.is_placed
     world.gone("g-a-0")
-    (more,) = world.settle()
+    more, refusal = world.settle()
     assert not more.first
-    assert len(more.puts) == 1
+    assert (len(more.puts), more.left) == (1, 1)
+    assert refusal.message == "no room for 1 more pods"
 
 
 def test_a_scaled_gang_waits_for_its_base() -> None:
