@@ -6,7 +6,7 @@ import random
 
 from grove.scheduler.cluster import Cluster
 from grove.scheduler.gangs import Gang, Group, Pack, Scope
-from tests.unit.scheduler.fleets import BLOCK, GPU, HOST, KEYS, RACK, ZONE, fleet, gang, group, node, pod, pending, spec
+from tests.unit.scheduler.fleets import BLOCK, GPU, HOST, KEYS, RACK, ZONE, fleet, gang, group, node, pending, pod, spec
 
 
 def _scope(cluster: Cluster, name: str, count: int, gpus: int, *, required: str = RACK) -> Scope:
