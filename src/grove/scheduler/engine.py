@@ -101,6 +101,8 @@ class Engine(Knowledge):
         """Gangs that found no place and have waited too long."""
         self._unplanned: dict[tuple[demands.Signature, int, str], tuple[int, int]] = {}
         """Gangs for which nobody could go, and in which state of the cluster."""
+        self._found: dict[str, Gang] = {}
+        """Gangs that are in line, as they are; others are looked for when it is their turn."""
         self._now = 0.0
 
     # What became of decisions
@@ -216,7 +218,8 @@ class Engine(Knowledge):
 
     def _catch_up(self, now: float) -> None:
         """Takes in what was told, and what time has brought."""
-        self.seats.tell_apart()
+        if self.seats.tell_apart():
+            self._found.clear()
         self.books.measure()
         self._concern(self.preempting.expire(now))
         self._concern(reservations.expire(self.cluster, now))
@@ -243,11 +246,14 @@ class Engine(Knowledge):
                 self.wakes.forget(key)
                 self.books.waits(gang)
                 self.waiting.put(waiter(gang, starving=key in self._starved))
+                if not gang.base:
+                    self._found[key] = gang
             if gang is not None and gang.is_placed:
                 self.wakes.event(("base", key))
 
     def _leave(self, key: str) -> None:
         """A gang wants nothing any more."""
+        self._found.pop(key, None)
         self.waiting.drop(key)
         self.wakes.forget(key)
         self.preempting.placed(key)
@@ -260,7 +266,7 @@ class Engine(Knowledge):
             self.waiting.wake(keys)
 
     def _consider(self, key: str, now: float) -> list[Decision]:
-        gang = self.find(key)
+        gang = self._found.pop(key, None) or self.find(key)
         if gang is None or not gang.waiting:
             self._leave(key)
             return []

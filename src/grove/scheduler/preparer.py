@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from grove.kube.cachedclient import CachedClient
-from grove.kube.clock import Clock
 from grove.kube.errors import Conflict, KubeError, NotFound
 from grove.scheduler import prebind
 from grove.scheduler.hands import Head
@@ -35,14 +34,11 @@ class NotPrepared(Exception):
 class Preparer:
     """See the top of the module."""
 
-    def __init__(
-        self, *, world: World, head: Head, surroundings: Surroundings, client: CachedClient, clock: Clock
-    ) -> None:
+    def __init__(self, *, world: World, head: Head, surroundings: Surroundings, client: CachedClient) -> None:
         self._world = world
         self._head = head
         self._surroundings = surroundings
         self._client = client
-        self._clock = clock
 
     async def prepare(self, decision: Bind) -> Sequence[Step]:
         """What was written. Raises NotPrepared."""
@@ -54,7 +50,7 @@ class Preparer:
         except Refused as error:
             raise NotPrepared(str(error)) from error
         try:
-            versions = await asyncio.gather(*map(self._write, steps))
+            versions = await self._write_all(steps)
             async with asyncio.timeout(LONGEST):
                 await self._wait(steps, versions)
         except (KubeError, Refused, TimeoutError) as error:
@@ -82,6 +78,14 @@ class Preparer:
             if pod is not None and view is not None:
                 found.append((pod, view))
         return found
+
+    async def _write_all(self, steps: Sequence[Step]) -> list[str]:
+        """Ends when every write has ended, so that what was written can be undone."""
+        answers = await asyncio.gather(*map(self._write, steps), return_exceptions=True)
+        for one in answers:
+            if isinstance(one, BaseException):
+                raise one
+        return [one for one in answers if isinstance(one, str)]
 
     async def _write(self, step: Step) -> str:
         """The version that the last write answered with; empty where nothing was to be written."""

@@ -80,11 +80,7 @@ class Term:
             clock=clock,
         )
         preparer = Preparer(
-            world=world,
-            head=self.live,
-            surroundings=mind.surroundings,
-            client=CachedClient(work, world.caches),
-            clock=clock,
+            world=world, head=self.live, surroundings=mind.surroundings, client=CachedClient(work, world.caches)
         )
         self.binder = Binder(
             world=world,

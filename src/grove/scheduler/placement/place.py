@@ -66,9 +66,12 @@ def _closed_form(cluster: Cluster, gang: Gang, options: Options) -> list[tuple[l
     if not cluster.is_plain(cls) or cluster.penalty(cls) is not None:
         return None
     tree, required, preferred = levels_of(cluster, root, options)
+    preferred = max(preferred, required)
+    if any(not level.covers for level in tree.levels[max(required, 0) : preferred + 1]):
+        return None
     wanted = [pod for group in groups for pod in group.waiting[: group.missing]]
     extras = sum(len(group.waiting) - group.missing for group in groups)
-    found = place_flat(cluster, Wish(cls, len(wanted), extras, tree, required, max(preferred, required)))
+    found = place_flat(cluster, Wish(cls, len(wanted), extras, tree, required, preferred))
     return None if found is None else [(wanted, found)]
 
 

@@ -299,11 +299,16 @@ class Search:
         if rung.level <= outer[0]:
             same = outer[0] == rung.level
             domain = outer[1] if same else int(supply.ancestors(ask.tree, outer[0], rung.level)[outer[1]])
+            if 0 <= ask.required < rung.level and supply.ancestors(ask.tree, rung.level, ask.required)[domain] < 0:
+                return
             if domain >= 0 and rung.domain in (-1, domain):
                 yield domain
             return
         inside, room = supply.room(ask, rung.level, outer, mask)
         enough: Mask = np.all(room >= need[:, None], axis=0)
+        for level in (ask.required, ask.preferred):  # where a label is missing, a narrower one does not help
+            if 0 <= level < rung.level:
+                enough &= supply.ancestors(ask.tree, rung.level, level)[inside.start : inside.stop] >= 0
         if rung.domain >= 0:
             if rung.domain in inside and enough[rung.domain - inside.start]:
                 yield rung.domain

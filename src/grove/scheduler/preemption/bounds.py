@@ -42,6 +42,9 @@ class Bounds:
         self._units = units
         self._counts = counts
         size = cluster.size
+        self._is_one = need.level is None and sum(counts.values()) == 1
+        nodes = np.arange(size)
+        self._hosts = Level("", nodes, nodes + 1, nodes, [])
         self.free: Final[Counts] = cluster.free[list(rows), :size].copy()
         """By row of interest and slot."""
         self.asked: Final = [tuple(dict(cls.requests).get(row, 0) for row in rows) for cls in counts]
@@ -94,22 +97,42 @@ class Bounds:
         gone = self._units.levels <= level
         free = self.reclaimed(gone)
         possible = self.possible(free)
-        if self._need.level is None or not possible.any():
+        if not self.is_split or not possible.any():
             return [(Least(0, 0, 0, 0), -1)] * int(possible.any())
         least = self._least(self.level, self.capacity(free), gone)
-        found = [(Least(*map(int, least[:, domain])), int(domain)) for domain in np.flatnonzero(possible)]
-        return sorted(found, key=lambda one: (one[0], one[1]))
+        domains = np.flatnonzero(possible)
+        order = np.lexsort((domains, *least[::-1, domains]))
+        return [
+            (Least(*fields), domain)
+            for fields, domain in zip(least[:, domains[order]].T.tolist(), domains[order].tolist(), strict=True)
+        ]
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the gang goes into one domain of several: also a single pod does, onto a node."""
+        return self._need.level is not None or self._is_one
 
     @property
     def level(self) -> Level:
         """The domains that are asked about."""
+        if self._is_one:
+            return self._hosts
         assert self._need.level is not None
         return self._cluster.tree(self._need.keys).levels[self._need.level]
+
+    def slots(self, domain: int) -> Slots:
+        """The nodes of a domain."""
+        if self._is_one:
+            return np.array([domain])
+        assert self._need.level is not None
+        return self._cluster.tree(self._need.keys).slots(self._need.level, domain)
 
     def possible(self, free: Counts) -> Mask:
         """By domain whether the gang could fit into it with so much free; of length one where any nodes will do."""
         need = self._need
         caps = self.capacity(free)
+        if self._is_one:
+            return caps[0] > 0
         if need.level is None:
             return np.array([self._fits_anywhere(need, caps, free)])
         tree = self._cluster.tree(need.keys)

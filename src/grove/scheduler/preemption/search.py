@@ -30,6 +30,8 @@ COMBINATIONS: Final = 4_000
 """Steps of going through, for one domain."""
 SWAPPED: Final = 12
 """Plans of so many units are improved by exchanging two."""
+EXCHANGED: Final = 128
+"""So many others are looked at for an exchange at most."""
 _SWAPS: Final = 32
 
 
@@ -69,6 +71,8 @@ class Search:
         self._counts = need.total()
         self._is_plain = all(cluster.is_plain(cls) for cls in self._counts)
         self.wanted = list(self._counts.values())
+        # Then a board says it all, and the true placement only confirms it.
+        self._is_simple = self._is_plain and need.is_flat and len(self._counts) == 1
         self._tops = (0, 1, 8) if policy.order == "minDisruption" else (1, 2, 7)
         self.proven = True
         """Whether nothing was left out: what was not found does not exist, and nothing costs less than what was."""
@@ -85,7 +89,7 @@ class Search:
             best = self._look(domain, level, best, strict=strict)
         if not self._is_plain:
             self.proven = False  # those who are in the way may be elsewhere
-            if best is None and self._need.level is not None:
+            if best is None and self._bounds.is_split:
                 slots = np.flatnonzero(self._cluster.alive[: self._cluster.size])
                 best = self._given_back(self._board(slots, level, strict=strict), -1, None)
         return None if best is None else self._polished(best, level, strict=strict)
@@ -96,14 +100,11 @@ class Search:
         return (level, 0, least.gangs, least.scaled, least.work)
 
     def _slots(self, domain: int) -> Slots:
-        if domain < 0:
-            return np.flatnonzero(self._cluster.alive[: self._cluster.size])
-        assert self._need.level is not None
-        return self._cluster.tree(self._need.keys).slots(self._need.level, domain)
+        return np.flatnonzero(self._cluster.alive[: self._cluster.size]) if domain < 0 else self._bounds.slots(domain)
 
     def _board(self, slots: Slots, level: int, *, strict: bool) -> Board:
         bounds = self._bounds
-        candidates = self._units.over(slots.tolist(), level)
+        candidates = self._units.over(slots, level)
         if strict:
             allowed = self._units.guards.allowed
             candidates = [
@@ -219,10 +220,13 @@ class Search:
     def _polished(self, best: Best, level: int, *, strict: bool) -> Best:
         """Nobody too many, and nobody who could be exchanged for someone of less worth."""
         slots = self._slots(best.domain)
-        best = self._reprieved(best)
+        if not self._is_simple:
+            best = self._reprieved(best)
         if self.proven or len(best.units) > SWAPPED:
             return best
         board = self._board(slots, level, strict=strict)
+        if len(board.candidates) > EXCHANGED:
+            return best
         swaps = 0
         better: Best | None = best
         while better is not None and swaps < _SWAPS:
