@@ -1,4 +1,4 @@
-"""How long a plan of preemption takes on 2,000 nodes with 700 gangs that could go, and what it costs.
+"""How long a plan of preemption takes on 2,000 nodes with 700 gangs that could go, in time of the processor.
 
 Run by `make bench-preemption`. Clusters are packed to the last device: nothing fits without somebody going.
 """
@@ -23,7 +23,8 @@ from tests.unit.scheduler.fleets import KEYS, RACK, fleet, gang, group, spec
 from tests.unit.scheduler.preemption.scene import NOW, Scene
 
 RACKS, NODES = 125, 16
-GANGS = 700
+GANGS = 745
+"""Of which about 700 come out, as the last ones of a rack are shorter."""
 BAR = 500.0
 ROUNDS = 7
 
@@ -97,9 +98,9 @@ def several(cluster: Cluster, parts: int, size: int, wanted: PodSpec) -> Gang:
 def timed(action: Callable[[], Outcome]) -> tuple[float, Outcome]:
     times = []
     for _ in range(ROUNDS):
-        start = time.perf_counter()
+        start = time.process_time()
         found = action()
-        times.append((time.perf_counter() - start) * 1000)
+        times.append((time.process_time() - start) * 1000)
     return median(times), found
 
 

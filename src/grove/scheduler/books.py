@@ -1,6 +1,7 @@
 """Which queue each gang is in, and what the gangs of a queue use and wait for. Called by the engine.
 
-What is kept of a gang here follows it from its first pod to its last; sums over queues are `queues.py`'s.
+What is kept of a gang here follows it from its first pod to its last; sums over queues are `queues.py`'s. Where there
+are no Queue objects nothing is kept; when the first one comes, all is counted once.
 """
 
 from __future__ import annotations
@@ -40,6 +41,16 @@ class Books:
         """By uid of a pod on a node its queue and what it uses."""
         self._sum: dict[int, int] = {}
         """Of all of them."""
+        self._open = False
+
+    def queues_changed(self) -> None:
+        """Queue objects came, changed or went."""
+        if self._queues.is_flat == self._open:
+            self._open = not self._open
+            for key in [*self._accounts]:
+                self._change(key, None)
+            for pod in self._cluster.pods.values():
+                self._count(pod, 1 if self._open else -1)
 
     def queue_of(self, key: str) -> str:
         """The queue that a gang names: by its own label, or that of its namespace; empty: none."""
@@ -55,6 +66,10 @@ class Books:
 
     def moved(self, pod: Placed, sign: int) -> None:
         """A pod came to a node (1) or left it (-1)."""
+        if self._open:
+            self._count(pod, sign)
+
+    def _count(self, pod: Placed, sign: int) -> None:
         key = self._registry.gang_of(pod.uid) or pod.gang
         if sign > 0 and key:
             queue = self.queue_of(key)
@@ -74,6 +89,8 @@ class Books:
 
     def moved_queue(self, key: str) -> None:
         """A gang may be in another queue than before."""
+        if not self._open:
+            return
         queue = self.queue_of(key)
         for pod in self._registry.members(key):
             uid = pod.metadata.uid or ""
@@ -85,6 +102,8 @@ class Books:
 
     def waits(self, gang: Gang) -> None:
         """A gang waits for what its pods ask."""
+        if not self._open:
+            return
         total: dict[int, int] = {}
         for group in gang.groups():
             for pod in group.waiting:
@@ -96,6 +115,8 @@ class Books:
 
     def placed(self, key: str) -> None:
         """A gang has its place, and asks for nothing."""
+        if not self._open:
+            return
         account = self._accounts.get(key)
         self._change(key, _Account(account.queue if account else self.queue_of(key), (), "running"))
 
@@ -117,7 +138,7 @@ class Books:
 
     def measure(self) -> None:
         """Tells the queues what they share: what is free, and what their gangs use; where there are queues."""
-        if self._queues.is_flat:
+        if not self._open:
             return
         totals = self._cluster.free.sum(axis=1).tolist()
         for row, amount in self._sum.items():

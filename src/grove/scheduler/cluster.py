@@ -141,7 +141,7 @@ class Cluster:
         self._ageing = _with("epoch", rules)
         self._limiting = _with("is_dynamic", rules)
         self._tasting = _with("penalty", rules)
-        self._coupling = _with("interacts", rules)
+        self._coupling = tuple(dict.fromkeys((*_with("interacts", rules), *self._limiting)))
         self._counting = _with("placed", rules)
 
     # Nodes

@@ -173,6 +173,7 @@ class Knowledge:
 
     def _queues_changed(self) -> None:
         self.queues.put(self.queue_objects())
+        self.books.queues_changed()
         self.rethink = True
 
     def queue_objects(self) -> list[Queue]:

@@ -50,11 +50,11 @@ class Preparer:
         if not any(pod.spec.volumes or pod.spec.resource_claims for pod, _ in users):
             return ()
         try:
-            steps = prebind.plan(users, self._surroundings)
+            steps = prebind.plan(users, self._surroundings, now=self._clock.wall().timestamp())
         except Refused as error:
             raise NotPrepared(str(error)) from error
         try:
-            versions = await asyncio.gather(*map(self._write, steps))
+            versions = await self._write_all(steps)
             async with asyncio.timeout(LONGEST):
                 await self._wait(steps, versions)
         except (KubeError, Refused, TimeoutError) as error:
@@ -82,6 +82,14 @@ class Preparer:
             if pod is not None and view is not None:
                 found.append((pod, view))
         return found
+
+    async def _write_all(self, steps: Sequence[Step]) -> list[str]:
+        """Ends when every write has ended, so that what was written can be undone."""
+        answers = await asyncio.gather(*map(self._write, steps), return_exceptions=True)
+        for one in answers:
+            if isinstance(one, BaseException):
+                raise one
+        return [one for one in answers if isinstance(one, str)]
 
     async def _write(self, step: Step) -> str:
         """The version that the last write answered with; empty where nothing was to be written."""

@@ -40,7 +40,7 @@ class Head(NamedTuple):
     since: float
     """When the gang began to wait."""
     domain: tuple[str, ...]
-    """The path of its domain; empty: the whole cluster."""
+    """The path of its domain, or the name of the node for a single pod; empty: the whole cluster."""
     start: float
     """When all of it is expected to be free; infinite: nobody knows."""
     lacking: int
@@ -107,7 +107,7 @@ class _Choice:
         self._ends = np.array(ends or [inf])[self._units.gangs] if gangs else np.zeros(0)
         self._bounds = Bounds(cluster, need, self._units, self._counts, self._rows, gang.within)
         size = cluster.size
-        self._domain_of: Slots = np.zeros(size, np.int64) if need.level is None else self._bounds.level.domain_of
+        self._domain_of: Slots = self._bounds.level.domain_of if self._bounds.is_split else np.zeros(size, np.int64)
         self._number = {cls: at for at, cls in enumerate(self._counts)}
 
     def head(self, old: Head | None) -> Head | None:
@@ -139,7 +139,9 @@ class _Choice:
         return bool(starts[one] < inf or lacking[one] < BETTER * lacking[other])
 
     def _path(self, domain: int) -> tuple[str, ...]:
-        return () if self._need.level is None else self._bounds.level.paths[domain]
+        if self._need.level is not None:
+            return self._bounds.level.paths[domain]
+        return (self._cluster.names[domain],) if self._bounds.is_split else ()
 
     def _starts(self) -> Counts:
         """By domain when the gang could start there; below zero: never."""
@@ -147,7 +149,7 @@ class _Choice:
         if not bounds.possible(bounds.reclaimed(np.ones(len(ends), np.bool_))).any():
             return np.full(1, -1.0)
         moments = np.concatenate([[self._now], np.unique(ends[ends < inf]), [inf]])
-        domains = 1 if self._need.level is None else len(bounds.level)
+        domains = len(bounds.level) if bounds.is_split else 1
         low, high = np.zeros(domains, np.int64), np.full(domains, len(moments) - 1)
         domain = self._domain_of[units.slots]
         ended = bounds.possible(bounds.reclaimed(domain >= 0))
@@ -160,7 +162,7 @@ class _Choice:
         return np.where(ended, moments[low], -1.0)
 
     def _lacking(self) -> Counts:
-        found = np.zeros(1 if self._need.level is None else len(self._bounds.level), np.int64)
+        found = np.zeros(len(self._bounds.level) if self._bounds.is_split else 1, np.int64)
         caps = self._bounds.capacity(self._bounds.free)
         inside = self._domain_of >= 0
         for (cls, count), cap in zip(self._counts.items(), caps, strict=True):

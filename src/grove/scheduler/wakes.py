@@ -1,8 +1,8 @@
 """Gangs that wait asleep, and what wakes each: what they lack, a limit, another gang, a moment. Pure.
 
 The engine parks a gang here when it was refused, and asks at every turn who is `due`. Gangs that lack room are grouped
-by signature (`demands.py`): what one of a group was refused, all of it are, until some domain has more of what they need
-and could hold one; and then only so many are woken as there could be room for. A gang is never left asleep when a
+by signature (`demands.py`): what one of a group was refused, all of it are, until some domain has more of what they
+need and could hold one; and then only so many are woken as there could be room for. A gang is never left asleep when a
 placement has come to exist: needs are bounds, which any placement meets, and whoever cannot be judged by them is woken
 by every change. Who is woken in vain waits in proportion to what that cost, so that looking in vain takes no more than
 a twentieth of the time.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -29,12 +29,15 @@ from grove.scheduler.verdicts import NotFound, Reason
 
 Topic: TypeAlias = tuple[str, str]
 """A kind of event and whom it is about: `("base", key)`, `("set", "namespace/name")`, `("holds", "")`, …"""
+SEES: Final[Topic] = ("sees", "")
 _Order: TypeAlias = tuple[int, float, str]
 
 PATIENCE: Final = 20
 """Looking in vain is repeated after so many times as long as it took."""
 _LEAST: Final = 20
 """Steps that any look costs, with all that is done around it."""
+_EACH: Final = 5
+"""Steps that a gang costs which is woken and refused without a look."""
 
 
 class WakesStatistics(msgspec.Struct, frozen=True):
@@ -60,7 +63,7 @@ class _Group:
 
     __slots__ = (
         "classes", "gangs", "is_deep", "is_extras", "is_masked", "is_open", "is_single", "names", "needs", "order",
-        "retry_at", "rows", "signature", "spent", "verdict", "was_tried",
+        "retry_at", "rows", "signature", "spent", "taken", "verdict", "was_tried",
     )  # fmt: skip
 
     def __init__(self, signature: Signature, gang: Gang, *, is_single: bool) -> None:
@@ -71,7 +74,7 @@ class _Group:
         self.names: Final = demands.names(gang)
         self.classes: Final = [*dict.fromkeys(pod.cls for group in gang.groups() for pod in group.waiting)]
         self.is_single: Final = is_single
-        """It has room held, which others do not see: every change may be what it waits for."""
+        """It sees more or less than others, such as room held for it: every change may be what it waits for."""
         self.is_masked: Final = gang.within is not None
         self.rows: list[Row] = []
         self.is_deep = False
@@ -83,7 +86,10 @@ class _Group:
         self.order: list[_Order] = []
         self.retry_at = 0.0
         self.spent = 0
+        """Steps of the last look, if it was in vain."""
         self.was_tried = False
+        """It was woken, and nobody has been refused since."""
+        self.taken = 0
 
 
 class Wakes:
@@ -115,17 +121,23 @@ class Wakes:
 
     # Falling asleep
 
-    def park(self, gang: Gang, verdict: NotFound, now: float, *, topics: Sequence[Topic] = ()) -> None:
-        """A gang was refused for want of room; to be called before the cluster changes."""
+    def park(
+        self, gang: Gang, verdict: NotFound, now: float, *, topics: Sequence[Topic] = (), sees: Hashable = None
+    ) -> None:
+        """A gang was refused for want of room; to be called before the cluster changes.
+
+        `sees`: what it was judged by beyond the cluster that everybody sees, if anything: pods nominated before it,
+        heads whose room it may use. Then every change wakes it, and the event `SEES`.
+        """
         self._advance()
-        signature = self._sign(gang)
+        signature = self._sign(gang, sees)
         group = self._groups.get(signature)
         if group is None:
-            group = self._new_group(signature, gang)
+            group = self._new_group(signature, gang, has_view=bool(sees))
         if group.was_tried:
             group.was_tried = False
             self._spent -= group.spent
-            group.spent = max(verdict.looked, _LEAST)
+            group.spent = max(verdict.looked, _LEAST) + _EACH * group.taken
             self._spent += group.spent
             group.retry_at = now + PATIENCE * self._spent / (1000 * STEPS_PER_MILLISECOND)
             self._counts["in_vain"] += 1
@@ -138,7 +150,9 @@ class Wakes:
         heapq.heappush(group.order, order)
         self._group_of[gang.key] = group
         self._reasons[gang.key] = "Unschedulable" if verdict.proven else "SearchEnded"
-        around = [("base", gang.base)] if gang.base else []
+        around = [SEES] if sees else []
+        if gang.base:
+            around.append(("base", gang.base))
         if gang.set_replica is not None:
             around.append(("set", f"{gang.set_replica[0]}/{gang.set_replica[1]}"))
         self._listen(gang.key, (*around, *topics))
@@ -197,11 +211,11 @@ class Wakes:
 
     # Waking up
 
-    def known(self, gang: Gang) -> NotFound | None:
+    def known(self, gang: Gang, *, sees: Hashable = None) -> NotFound | None:
         """What a search would say, where one for a gang of the same signature has just said it."""
         if not self._groups:
             return None
-        group = self._groups.get(self._sign(gang))
+        group = self._groups.get(self._sign(gang, sees))
         if group is None or group.is_open or not group.verdict.scope:
             return None
         self._advance()
@@ -264,8 +278,9 @@ class Wakes:
             known=self._counts["known"],
         )
 
-    def _sign(self, gang: Gang) -> Signature:
-        return demands.signature(gang, has_holds=gang.key in self._cluster.holds)
+    def _sign(self, gang: Gang, sees: Hashable) -> Signature:
+        found = demands.signature(gang, has_holds=gang.key in self._cluster.holds)
+        return (found, sees) if sees else found
 
     def _advance(self) -> None:
         """Opens the groups that could have come to fit."""
@@ -317,15 +332,21 @@ class Wakes:
     def _take(self, group: _Group) -> list[str]:
         """The first ones of an open group: as many as there could be room for."""
         count = self._how_many(group)
+        if group.was_tried:  # and not refused since
+            self._spent -= group.spent
+            group.spent = 0
         if not count and not group.is_single and not group.is_masked:
             self._close(group)
             return []
         found: list[str] = []
-        while group.order and len(found) < max(1, count):
+        # The last time was in vain: one of them will tell.
+        most = 1 if group.spent else max(1, count)
+        while group.order and len(found) < most:
             order = heapq.heappop(group.order)
             if group.gangs.get(order[-1]) is order:
                 found.append(order[-1])
-        group.was_tried = group.was_tried or bool(found)
+        if found:
+            group.was_tried, group.taken = True, len(found)
         return found
 
     def _look_at_limits(self, found: dict[str, None]) -> None:
@@ -339,8 +360,8 @@ class Wakes:
                 limited.is_open = count > 0
                 found.update((order[-1], None) for order in heapq.nsmallest(count, limited.gangs.values()))
 
-    def _new_group(self, signature: Signature, gang: Gang) -> _Group:
-        is_single = gang.key in self._cluster.holds or bool(gang.reuses)
+    def _new_group(self, signature: Signature, gang: Gang, *, has_view: bool) -> _Group:
+        is_single = has_view or gang.key in self._cluster.holds or bool(gang.reuses)
         group = self._groups[signature] = _Group(signature, gang, is_single=is_single)
         group.rows = [self._boards.put_up(need, group) for need in group.needs]
         if group.is_masked:

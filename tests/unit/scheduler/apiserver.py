@@ -21,7 +21,7 @@ from grove.kube.fence import Unfenced
 from grove.kube.resources import NODES, PODS, Resource
 from grove.runtime.program import Clients
 from grove.scheduler.cluster import Cluster
-from grove.scheduler.engine import Engine, Rules, sentence
+from grove.scheduler.engine import Engine, Rules
 from grove.scheduler.kinds import POD_GANGS
 from grove.scheduler.live import Mind
 from grove.scheduler.needs import PodNeeds
@@ -46,7 +46,7 @@ class SchedulerServer(OperatorServer):
         self.fatal: int | None = None
         """The number of the write before which the scheduler dies."""
         self.died = asyncio.Event()
-        self._asked = 0
+        self.asked = 0
 
     # What tests do
 
@@ -162,8 +162,8 @@ class SchedulerServer(OperatorServer):
         self.edit(PODS, metadata["name"], change, metadata["namespace"])
 
     async def _may_die(self) -> None:
-        self._asked += 1
-        if self.fatal is not None and self._asked > self.fatal:
+        self.asked += 1
+        if self.fatal is not None and self.asked > self.fatal:
             self.died.set()
             await asyncio.Event().wait()
 
@@ -177,7 +177,6 @@ def engine() -> Engine:
         surroundings=surroundings,
         needs=needs,
         place=first_fit,
-        explain=sentence,
     )
 
 

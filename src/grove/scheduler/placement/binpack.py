@@ -7,6 +7,8 @@ decides how it goes on, so every such state is tried once.
 
 from __future__ import annotations
 
+import itertools
+import random
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -15,6 +17,8 @@ import numpy as np
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.predicates.rule import Counts
 
+_TURN: Final = 60
+"""Steps of the first turn."""
 _PATTERNS: Final = 4_000
 """Sets looked at for one node and one rest; with more the search is not exact."""
 
@@ -38,6 +42,8 @@ class Packed(NamedTuple):
 
 def pack(free: Sequence[tuple[int, ...]], items: Sequence[Item], budget: Budget, steps: int) -> Packed:
     """Items on nodes with so much free by row."""
+    if not free:
+        return Packed(None, True)
     return _Packing(free, items, budget, steps).run()
 
 
@@ -60,6 +66,10 @@ class _Packing:
         self._order = sorted(types, key=lambda node: (sum(types[node][0]), self._value(types[node][1]), types[node]))
         self._types = [types[node] for node in self._order]
         self._by_size = sorted(kinds, key=lambda at: (-self._value(items[at].request), at))
+        self._taste = self._scarcity
+        self._noise = 0.0
+        self._dice = random.Random(len(items))  # noqa: S311 - the same every time
+        self._turn = 0
         self._patterns: dict[tuple[object, ...], tuple[list[tuple[int, ...]], bool]] = {}
         self._failed: set[tuple[int, tuple[int, ...]]] = set()
         self._weights, self._suffix = self._bounds(free)
@@ -97,9 +107,28 @@ class _Packing:
         return weights, suffixes
 
     def run(self) -> Packed:
+        """In several turns, each with another taste for sets: bad luck with first choices is forgotten, what was proven
+        is not."""
         start = tuple(item.many for item in self._items)
         if not self._possible(0, start):
             return Packed(None, True)
+        for number in itertools.count():
+            # Now and then a long one in the best order, so that small cases are settled.
+            thorough = number % 4 == 3
+            before = self._turn = min(_TURN << number // 2 if thorough else _TURN + 10 * number, self._steps)
+            answer = self._once(start)
+            self._steps -= before - max(self._turn, 0)
+            if answer is not None or self._steps <= 0 or self._budget.is_spent:
+                return answer or Packed(None, False)
+            self._patterns.clear()
+            self._taste = [scarcity * self._dice.uniform(0.5, 2.0) for scarcity in self._scarcity]
+            self._noise = self._dice.choice((0.05, 0.1, 0.2))
+            if number % 4 == 2:
+                self._taste, self._noise = self._scarcity, 0.0
+        raise AssertionError("counting has no end")
+
+    def _once(self, start: tuple[int, ...]) -> Packed | None:
+        """None: the turn is over."""
         # Iterative: there may be many nodes.
         chosen: list[tuple[int, ...]] = []
         rests = [start]
@@ -112,9 +141,9 @@ class _Packing:
                 if chosen:
                     chosen.pop()
                 continue
-            self._steps -= 1
-            if self._steps < 0 or not self._budget.spend():
-                return Packed(None, False)
+            self._turn -= 1
+            if self._turn < 0 or not self._budget.spend():
+                return None
             rest = tuple(left - taken for left, taken in zip(rests[-1], pattern, strict=True))
             place = len(stack)
             if not any(rest):
@@ -155,7 +184,11 @@ class _Packing:
         return known[0]
 
     def _filled(self, pattern: tuple[int, ...]) -> float:
-        return sum(count * self._value(item.request) for count, item in zip(pattern, self._items, strict=True) if count)
+        total = 0.0
+        for count, item in zip(pattern, self._items, strict=True):
+            if count:
+                total += count * sum(taste * asked for taste, asked in zip(self._taste, item.request, strict=True))
+        return total * (1.0 - self._noise * self._dice.random()) if self._noise else total
 
     def _enumerate(
         self, free: tuple[int, ...], most: tuple[int, ...], depth: int, taken: list[int], found: list[tuple[int, ...]]

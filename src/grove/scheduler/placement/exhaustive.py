@@ -94,7 +94,10 @@ class Exhaustive:
                 domain_of: Counts = one.tree.levels[one.required].domain_of
                 there = [slot for which, _, slot in self._chosen if self._belongs(which, at)]
                 used = {int(domain_of[slot]) for slot in [*there, *one.pins.tolist()]} - {-1}
-                found &= np.isin(domain_of, [*used]) if used else domain_of >= 0
+                if used:
+                    found &= np.isin(domain_of, [*used])
+                elif not len(one.pins):
+                    found &= domain_of >= 0
             at = one.parent
         return found
 

@@ -80,7 +80,7 @@ class Extras:
         cluster, cls = self._cluster, pods[0].cls
         count = len(pods) if cluster.is_plain(cls) else 1
         room = np.where(self._open(chain), cluster.capacity(cls), 0)
-        unpinned = [place for place in chain if place.required >= 0 and not place.domains(place.required)]
+        unpinned = [place for place in chain if place.required >= 0 and not place.slots]
         if unpinned:
             if len({place.tree.keys for place in unpinned}) > 1:
                 count = 1
@@ -116,7 +116,10 @@ class Extras:
             if place.required >= 0:
                 domains = place.domains(place.required)
                 domain_of = place.tree.levels[place.required].domain_of
-                found &= np.isin(domain_of, domains) if domains else domain_of >= 0
+                if domains:
+                    found &= np.isin(domain_of, domains)
+                elif not place.slots:
+                    found &= domain_of >= 0
         return found
 
     def _one_domain(self, place: _Place, room: Counts, count: int) -> Counts:

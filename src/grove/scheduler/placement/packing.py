@@ -21,7 +21,7 @@ from grove.scheduler.placement.region import Region
 from grove.scheduler.predicates.rule import Array, Counts, Mask, Slots
 
 _EXACT_NODES: Final = 256
-_EXACT_STEPS: Final = 4_000
+_EXACT_STEPS: Final = 2_000
 _NEAR: Final = 64
 """Nodes up to which it does not matter which domains inside a region are used."""
 
@@ -237,7 +237,7 @@ class Packing:
             )
             for (kind, _), members in merged.items()
         ]
-        answer = pack(as_tuples(free[:, useful]), items, self._budget, _EXACT_STEPS)
+        answer = pack(as_tuples(free[:, useful]), items, self._budget, max(_EXACT_STEPS, self._budget.left // 3))
         if answer.counts is None:
             return None, answer.proven
         found: list[list[int]] = [[0] * free.shape[1] for _ in loads]

@@ -65,7 +65,7 @@ class Ask:
         self.scope: Final = scope
         self.parent: Final = parent
         self.tree: Final = tree
-        self.required: Final = required
+        self.required = required
         """Level, or ANYWHERE."""
         self.preferred: Final = preferred
         """Level; ANYWHERE: it prefers nothing."""
@@ -191,9 +191,13 @@ class Problem:
         weight = self.weight(ask) if ask.preferred >= 0 else 0
         if not ask.demand.any():
             if weight and len(ask.pins):
-                self.base += weight * worth(ask.preferred, span(ask.tree, ask.pins)[0])
+                self.base += weight * worth(ask.preferred, span(ask.tree, ask.pins, ask.preferred)[0])
             return [Rung(ANYWHERE, 0)]
         found: list[Rung] = []
+        if ask.required >= 0 and len(ask.pins):
+            there = ask.tree.levels[ask.required].domain_of[ask.pins]
+            if (there < 0).all():
+                ask.required = ANYWHERE  # its pods are on nodes without the label: there is no domain to keep to
         for level in range(max(ask.preferred, ask.required), ask.required - 1, -1):
             gain = weight * worth(ask.preferred, level)
             if level < 0 or not len(ask.pins):
@@ -204,10 +208,8 @@ class Problem:
             if len(there) == 1 and len(there_is) == 1:
                 found.append(Rung(level, gain, int(there[0])))
             elif level == ask.required:
-                reached = span(ask.tree, ask.pins)[0]
-                limit = None
-                if len(there_is):
-                    limit = np.isin(ask.tree.levels[level].domain_of, there_is)
+                reached = span(ask.tree, ask.pins, max(ask.preferred, 0))[0]
+                limit = np.isin(ask.tree.levels[level].domain_of, there_is)
                 found.append(Rung(ANYWHERE, weight * worth(ask.preferred, reached), limit=limit))
         if len(self.asks) == 1 and not len(ask.pins):
             # Nothing else competes: the narrowest domain that takes the gang is the best.
@@ -224,7 +226,7 @@ class Problem:
                 inside[ask.parent] += inside[ask.number]
             if ask.preferred >= 0 and ask.demand.any():
                 slots = np.unique(np.array([*inside[ask.number], *ask.pins.tolist()], np.int64))
-                total += self.weight(ask) * worth(ask.preferred, span(ask.tree, slots)[0])
+                total += self.weight(ask) * worth(ask.preferred, span(ask.tree, slots, ask.preferred)[0])
         return total
 
     @property
@@ -234,14 +236,14 @@ class Problem:
 
 
 def levels_of(cluster: Cluster, scope: Scope, options: Options) -> tuple[Tree, int, int]:
-    """A scope's tree, and the levels that it requires and prefers."""
+    """A scope's tree, and the levels that it requires and prefers: nothing broader than what it requires."""
     pack = scope.pack
     keys = scope.keys or options.keys
     asked = tuple(key for key in (pack.required, pack.preferred) if key is not None)
     if any(key not in keys for key in asked):
         keys = tuple(dict.fromkeys(asked))
     required = keys.index(pack.required) if pack.required is not None else ANYWHERE
-    preferred = keys.index(pack.preferred) if pack.preferred is not None else ANYWHERE
+    preferred = max(required, keys.index(pack.preferred)) if pack.preferred is not None else ANYWHERE
     return cluster.tree(keys), required, preferred
 
 

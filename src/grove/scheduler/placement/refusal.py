@@ -27,28 +27,27 @@ class _Lack(NamedTuple):
 def refuse(problem: Problem, supply: Supply, number: int, *, proven: bool, looked: int) -> NotFound:
     """The verdict when the scope with a number was the last one that the search could not get past."""
     ask = problem.asks[number]
-    pinned = [rung for rung in ask.ladder if rung.domain >= 0 or rung.limit is not None]
+    widest = ask.ladder[-1]
     level = ask.required
     shortfalls: list[Shortfall] = []
-    if level >= 0 and not (pinned and pinned[-1].limit is not None):
+    if level >= 0 and widest.level == level:
         domains = range(len(ask.tree.levels[level]))
-        if pinned:
-            domains = range(pinned[-1].domain, pinned[-1].domain + 1)
-        nearest = _nearest(problem, ask, level, domains)
-        for domain in nearest:
+        if widest.domain >= 0:
+            domains = range(widest.domain, widest.domain + 1)
+        for domain in _nearest(problem, ask, level, domains):
             slots = ask.tree.slots(level, domain)
             shortfalls.append(_shortfall(problem, supply, ask, slots, ask.tree.levels[level].name(domain)))
     else:
         slots = ask.tree.order
-        if pinned and pinned[-1].limit is not None:
-            slots = slots[pinned[-1].limit[slots]]
+        if widest.limit is not None:
+            slots = slots[widest.limit[slots]]
         shortfalls.append(_shortfall(problem, supply, ask, slots, ""))
     lacking = shortfalls[0].group if shortfalls else ""
     cls = next((_class(group.waiting) for group, _ in problem.groups if group.name == lacking), None)
     reasons = histogram(problem.cluster, cls or problem.kinds[0].cls)
-    if pinned and pinned[-1].limit is not None and ask.scope.pack.required:
-        nodes = len(ask.pins)
-        reasons = [(f"pods of {ask.scope.name} are in several domains of {ask.scope.pack.required}", nodes), *reasons]
+    if widest.limit is not None and ask.scope.pack.required:
+        split = f"pods of {ask.scope.name} are in several domains of {ask.scope.pack.required}"
+        reasons = [(split, len(ask.pins)), *reasons]
     key = ask.tree.levels[level].key if level >= 0 else ""
     return NotFound(proven, ask.scope.name, key, tuple(shortfalls), tuple(reasons), looked)
 
@@ -168,7 +167,7 @@ def histogram(cluster: Cluster, cls: PodClass) -> list[tuple[str, int]]:
         some = slots if len(slots) <= _SAMPLE else slots[np.linspace(0, len(slots) - 1, _SAMPLE).astype(np.int64)]
         seen: Counter[str] = Counter()
         for slot in some.tolist():
-            seen.update(dict.fromkeys(reason for rule in cluster.rules if (reason := rule.explain(cls, slot))))
+            seen.update({reason for rule in cluster.rules if (reason := rule.explain(cls, slot))})
         for reason, count in seen.items():
             found[reason] += round(count * len(slots) / max(len(some), 1))
     return sorted(found.items(), key=lambda item: (-item[1], item[0]))

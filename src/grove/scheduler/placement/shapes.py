@@ -47,9 +47,7 @@ class Shapes:
         known = self._known[level].get(domain) if level <= self._depth else None
         if known is not None:
             return known
-        parts: list[object] = [level]
-        if (level, domain) in self._named:
-            parts.append(("named", domain))
+        parts: list[object] = [level, *(self._around(level, domain, outer) for outer in range(level + 1))]
         if self._supply.exact:
             parts.append(int(self._supply.left(self._tree, level)[0, domain]))
         else:
@@ -64,6 +62,11 @@ class Shapes:
         if level <= self._depth:
             self._known[level][domain] = shape
         return shape
+
+    def _around(self, level: int, domain: int, outer: int) -> int:
+        """What a scope inside that asks for a broader level can make of it."""
+        above = domain if outer == level else int(self._supply.ancestors(self._tree, level, outer)[domain])
+        return 1 + above if (outer, above) in self._named else min(above, 0)
 
     def _node_types(self) -> Slots:
         if self._types is None:
