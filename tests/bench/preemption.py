@@ -1,4 +1,4 @@
-"""How long a plan of preemption takes on 2,000 nodes with 700 gangs that could go, and what it costs.
+"""How long a plan of preemption takes on 2,000 nodes with 700 gangs that could go, in time of the processor.
 
 Run by `make bench-preemption`. Clusters are packed to the last device: nothing fits without somebody going.
 """
@@ -23,12 +23,15 @@ from tests.unit.scheduler.fleets import KEYS, RACK, fleet, gang, group, spec
 from tests.unit.scheduler.preemption.scene import NOW, Scene
 
 RACKS, NODES = 125, 16
-GANGS = 700
+GANGS = 745
+"""Of which about 700 come out, as the last ones of a rack are shorter."""
 BAR = 500.0
 ROUNDS = 7
 
 
-def packed(racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int = 0, small: bool = False) -> Scene:
+def packed(
+    racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int = 0, small: bool = False, surplus: float = 0.2
+) -> Scene:
     """Gangs of whole nodes, or of parts of nodes, until there is nothing left; some of them over several racks."""
     rng = random.Random(seed)
     scene = Scene(fleet(racks, nodes, blocks=max(1, racks // 8)))
@@ -37,7 +40,9 @@ def packed(racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int
     number = 0
     left = racks * nodes
     while left:
-        size = rng.choice(sizes) if sizes else max(1, round(racks * nodes / gangs * rng.choice([0.4, 0.7, 1, 1.3, 1.6])))
+        size = (
+            rng.choice(sizes) if sizes else max(1, round(racks * nodes / gangs * rng.choice([0.4, 0.7, 1, 1.3, 1.6])))
+        )
         size = min(size, left)
         slots: list[int] = []
         if rng.random() < across and size > 1:
@@ -60,10 +65,10 @@ def packed(racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int
         if small and rng.random() < 0.5:
             wanted = spec(gpus=2)
             every = [slot for slot in slots for _ in range(4)]
-        surplus = int(rng.random() < 0.2 and len(every) > 2)
+        spare = int(rng.random() < surplus and len(every) > 2)
         scene.run(
             f"g{number:05}",
-            (len(every) - surplus, wanted, every),
+            (len(every) - spare, wanted, every),
             priority=rng.choice([0, 0, 0, 1, 2]),
             started=NOW - rng.randrange(60, 7200),
         )
@@ -93,9 +98,9 @@ def several(cluster: Cluster, parts: int, size: int, wanted: PodSpec) -> Gang:
 def timed(action: Callable[[], Outcome]) -> tuple[float, Outcome]:
     times = []
     for _ in range(ROUNDS):
-        start = time.perf_counter()
+        start = time.process_time()
         found = action()
-        times.append((time.perf_counter() - start) * 1000)
+        times.append((time.process_time() - start) * 1000)
     return median(times), found
 
 

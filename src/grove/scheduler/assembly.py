@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.scheduler.cluster import Cluster
-from grove.scheduler.engine import Engine
+from grove.scheduler.engine import Engine, Rules
 from grove.scheduler.needs import PodNeeds
 from grove.scheduler.placement.place import place
 from grove.scheduler.predicates.all import rules
@@ -17,12 +17,8 @@ def engine(configuration: SchedulerConfiguration) -> Engine:
     needs = PodNeeds(surroundings)
     cluster = Cluster(needs=needs, ignored_resources=configuration.nodes.ignored_resources)
     cluster.obey(rules(cluster, surroundings, configuration))
-    return Engine(
-        cluster=cluster,
-        surroundings=surroundings,
-        needs=needs,
-        place=place,
+    rules_ = Rules(
         scheduler_names=configuration.scheduler_names,
-        search_steps=25_000,
         replica_affinity=configuration.placement.replica_affinity,
     )
+    return Engine(rules_, cluster=cluster, surroundings=surroundings, needs=needs, place=place)

@@ -122,11 +122,14 @@ class Seats:
         self.again(pods)
         return pods
 
-    def tell_apart(self) -> None:
-        """All pods are classed anew if a selector has asked for something new; before anything is decided."""
-        if self._mixed:
-            self._mixed = False
-            self.again([self._registry.pods[uid] for uid in [*self._cluster.pods]])
+    def tell_apart(self) -> bool:
+        """All pods are classed anew if a selector has asked for something new; before anything is decided. Whether
+        they were."""
+        if not self._mixed:
+            return False
+        self._mixed = False
+        self.again([self._registry.pods[uid] for uid in [*self._cluster.pods]])
+        return True
 
     def _hear(self, pod: PodView) -> None:
         """What the selectors of a pod ask for decides which pods are alike."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grove.scheduler.gangs import Gang
+from grove.scheduler.gangs import Gang, Group
 from grove.scheduler.queues import Queues
 from grove.scheduler.resources import Resources
 from grove.scheduler.waiting import Waiter, Waiting, stage
@@ -122,5 +122,5 @@ def test_a_gang_that_lost_pods_comes_before_new_ones_and_extras_come_last() -> N
     assert [stage(one) for one in (broken, fresh, scaled, extras)] == [0, 1, 2, 3]
 
 
-def _with(fresh: Gang, *groups: object) -> Gang:
+def _with(fresh: Gang, *groups: Group) -> Gang:
     return fresh._replace(root=fresh.root._replace(groups=groups))

@@ -57,11 +57,13 @@ def fill(ground: Ground, level: int, start: int, end: int, count: int) -> Shares
 
 def _inside(tree: Tree, level: int, start: int, end: int) -> range:
     """The domains of a level that lie in a range."""
-    starts = tree.levels[level].starts
+    found = tree.levels[level]
     if start == 0 and end == len(tree.order):
-        return range(len(starts))
-    first = int(starts.searchsorted(start, "left"))
-    return range(first, int(starts.searchsorted(end, "left")))
+        return range(len(found))
+    first, last = (int(at) for at in found.starts.searchsorted((start, end), "left"))
+    if first < last and found.ends[first] > end:  # a broader one that begins where the range does
+        first += 1
+    return range(first, last)
 
 
 def tightest(room: Counts, count: int) -> int:
@@ -94,7 +96,7 @@ def _divide(ground: Ground, level: int, domains: range, start: int, end: int, co
 
 
 def nodes(ground: Ground, slots: Slots, count: int) -> Shares:
-    """The fewest nodes, the last one as tight as possible; earlier ones in the order of the slots where all is equal."""
+    """The fewest nodes, the last one as tight as possible; the first ones of the slots where all is equal."""
     room = ground.capacity[slots]
     dislike = None if ground.dislike is None else ground.dislike[slots]
     if len(slots) <= _SHORT:

@@ -13,7 +13,6 @@ import numpy as np
 from grove.scheduler.classes import PodClass
 from grove.scheduler.cluster import Cluster
 from grove.scheduler.placement.fill import Ground, Shares, fill, nodes
-from grove.scheduler.placement.options import Options
 from grove.scheduler.placement.totals import Totals, totals
 from grove.scheduler.placement.wear import devices, wear
 from grove.scheduler.predicates.rule import Counts
@@ -28,7 +27,7 @@ class Wish(NamedTuple):
     """What is placed: so many pods of a class, and as many more as there is room for."""
 
     cls: PodClass
-    count: int
+    many: int
     extras: int
     tree: Tree
     required: int
@@ -44,43 +43,41 @@ class Spot(NamedTuple):
     domain: int
 
 
-def place_flat(cluster: Cluster, wish: Wish, options: Options) -> tuple[Shares, Spot] | None:
-    """Nodes for the pods, and the domain of the required level that they are in; None: there is no place."""
+def place_flat(cluster: Cluster, wish: Wish) -> Shares | None:
+    """Nodes for the pods; None: there is no place."""
     dev = devices(cluster)
     if not wish.cls.accelerators and dev.some:
         # Keep off the nodes with devices, unless that makes the placement worse.
         total, capacity = totals(cluster, wish.cls, wish.tree, ~dev.has, dev.position)
-        if total.whole >= wish.count + wish.extras:
+        if total.whole >= wish.many + wish.extras:
             everywhere, _ = totals(cluster, wish.cls, wish.tree)
             if _reached(wish, total) == _reached(wish, everywhere):
-                found = _place(cluster, wish, total, capacity, options)
+                found = _place(cluster, wish, total, capacity)
                 if found is not None:
                     return found
     total, capacity = totals(cluster, wish.cls, wish.tree)
-    return _place(cluster, wish, total, capacity, options)
+    return _place(cluster, wish, total, capacity)
 
 
 def _reached(wish: Wish, total: Totals) -> int | None:
     """The level at which one domain can take all, between the preferred one and the required one."""
     for level in range(wish.preferred, wish.required - 1, -1):
         if level < 0:
-            return -1 if total.whole >= wish.count else None
-        if total.sums[level].max(initial=0) >= wish.count:
+            return -1 if total.whole >= wish.many else None
+        if total.sums[level].max(initial=0) >= wish.many:
             sums = total.sums[level][:-1]
-            if sums.max(initial=0) >= wish.count:
+            if sums.max(initial=0) >= wish.many:
                 return level
     return None
 
 
-def _place(
-    cluster: Cluster, wish: Wish, total: Totals, capacity: Counts, options: Options
-) -> tuple[Shares, Spot] | None:
-    tree, count = wish.tree, wish.count
+def _place(cluster: Cluster, wish: Wish, total: Totals, capacity: Counts) -> Shares | None:
+    tree, count = wish.tree, wish.many
     reached = _reached(wish, total)
     if reached is None:
         return None
     if not tree.levels:
-        return nodes(Ground(tree, capacity, total.sums), tree.order, count), Spot(-1, -1)
+        return nodes(Ground(tree, capacity, total.sums), tree.order, count)
     worn = wear(cluster, tree)
     spot = Spot(-1, -1)
     if wish.extras and wish.required >= 0:
@@ -101,22 +98,19 @@ def _place(
         level, domain = at, chosen + (within.start if within is not None else 0)
         break
     else:
-        return fill(Ground(tree, capacity, total.sums), -1, 0, len(tree.order), count), Spot(-1, -1)
+        return fill(Ground(tree, capacity, total.sums), -1, 0, len(tree.order), count)
     found = tree.levels[level]
     start, end = int(found.starts[domain]), int(found.ends[domain])
-    shares = fill(Ground(tree, capacity, total.sums), level, start, end, count)
-    if wish.required >= 0 and spot.domain < 0:
-        spot = Spot(wish.required, int(tree.levels[wish.required].domain_of[shares[0][0]]))
-    return shares, spot
+    return fill(Ground(tree, capacity, total.sums), level, start, end, count)
 
 
 def _roomiest(wish: Wish, total: Totals, reached: int, costs: Counts) -> Spot:
     """The domain of the required level that has room for most extras, among those that have a domain of the level
     reached for the gang."""
     tree = wish.tree
-    room = np.minimum(total.sums[wish.required][:-1], wish.count + wish.extras)
+    room = np.minimum(total.sums[wish.required][:-1], wish.many + wish.extras)
     if reached > wish.required:
-        fits = np.flatnonzero(total.sums[reached][:-1] >= wish.count)
+        fits = np.flatnonzero(total.sums[reached][:-1] >= wish.many)
         at = tree.levels[wish.required].domain_of[tree.order[tree.levels[reached].starts[fits]]]
         good = np.zeros(len(room) + 1, np.bool_)
         good[at] = True

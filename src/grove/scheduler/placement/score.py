@@ -15,13 +15,16 @@ WHOLE: Final = 360_360
 
 
 def worth(preferred: int, reached: int) -> int:
-    """Of a pod whose scope prefers a level and is in one domain at another one, -1: in several of the broadest."""
+    """Of a pod whose scope prefers a level and is in one domain of this or a broader one; -1: of none."""
     return WHOLE // (1 + max(0, preferred - reached))
 
 
-def span(tree: Tree, slots: Slots) -> tuple[int, int]:
-    """The narrowest level at which all slots are in one domain, and the domain; -1, -1: in several of the broadest."""
-    for at in range(len(tree.levels) - 1, -1, -1):
+def span(tree: Tree, slots: Slots, narrowest: int | None = None) -> tuple[int, int]:
+    """The narrowest level at which all slots are in one domain, and the domain; -1, -1: in several of the broadest.
+
+    Levels below `narrowest` are left out.
+    """
+    for at in range(len(tree.levels) - 1 if narrowest is None else narrowest, -1, -1):
         found = tree.levels[at].domain_of[slots]
         if len(found) and found[0] >= 0 and (found == found[0]).all():
             return at, int(found[0])

@@ -36,7 +36,7 @@ class Devices:
         self.position = cluster.reshaped.position
         self.rows = [row for row, name in enumerate(cluster.resources.names) if is_device(name)]
         self.rows = [row for row in self.rows if row < cluster.allocatable.shape[0]]
-        self.has = (cluster.allocatable[self.rows, : cluster.size] > 0).any(axis=0)
+        self.has = np.any(cluster.allocatable[self.rows, : cluster.size] > 0, axis=0)
         alive = cluster.alive[: cluster.size]
         self.some = bool(self.has.any() and (alive & ~self.has).any())
 
@@ -83,8 +83,9 @@ class Wear:
         mine, free, allocatable = self._mine, cluster.free, cluster.allocatable
         if len(slots) > FEW:
             some = np.fromiter(slots, np.int64, len(slots))
-            used = (free[np.ix_(rows, some)] < allocatable[np.ix_(rows, some)]).any(axis=0)
-            none = ~(allocatable[np.ix_(rows, some)] > 0).any(axis=0)
+            there_are = allocatable[rows][:, some]
+            used = (free[rows][:, some] < there_are).any(axis=0)
+            none = ~(there_are > 0).any(axis=0)
             slots = dict.fromkeys(some[(used | none) != mine[some]].tolist())
         for slot in slots:
             has = False

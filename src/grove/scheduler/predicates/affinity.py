@@ -224,6 +224,9 @@ class InterPodAffinity(Lenient):
         best, worst = int(alive.max()), int(alive.min())
         return (best - total) * TASTE // (best - worst) if best > worst else None
 
+    def only_shrinks(self, cls: PodClass) -> bool:
+        return not self._state(cls).needs
+
     def interacts(self, classes: Sequence[PodClass]) -> bool:
         for one in classes:
             if one.spec.affinity is None:

@@ -55,6 +55,9 @@ class Ports(Lenient):
             if one[1:] == other[1:]
         )
 
+    def only_shrinks(self, cls: PodClass) -> bool:
+        return True
+
     def placed(self, pod: Placed, sign: int) -> None:
         slot = pod.slot
         for port in self._of(pod.cls):

@@ -63,6 +63,11 @@ class Rule(Protocol):
         """
         ...
 
+    def only_shrinks(self, cls: PodClass) -> bool:
+        """Whether pods that come, of whatever class, never raise the limit: so of ports and anti-affinity, not of
+        affinity and spread. Then it bounds what a gang can do, and is part of the proof that it has no place."""
+        ...
+
     def interacts(self, classes: Sequence[PodClass]) -> bool:
         """Whether pods of these classes constrain one another, so that they must be placed one by one.
 
@@ -110,8 +115,11 @@ class Lenient:
     def limit(self, cls: PodClass) -> Counts | None:
         return None
 
-    def interacts(self, classes: Sequence[PodClass]) -> bool:
+    def only_shrinks(self, cls: PodClass) -> bool:
         return False
+
+    def interacts(self, classes: Sequence[PodClass]) -> bool:
+        return any(self.is_dynamic(cls) for cls in classes)  # unless it knows better
 
     def penalty(self, cls: PodClass) -> Counts | None:
         return None

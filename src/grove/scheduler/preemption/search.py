@@ -30,7 +30,13 @@ COMBINATIONS: Final = 4_000
 """Steps of going through, for one domain."""
 SWAPPED: Final = 12
 """Plans of so many units are improved by exchanging two."""
+EXCHANGED: Final = 128
+"""So many others are looked at for an exchange at most."""
 _SWAPS: Final = 32
+CROWD: Final = 256
+"""Of more nodes than these the promising ones are looked at first, where any will do."""
+LEEWAY: Final = 3
+"""So many times the room that is needed is looked at then."""
 
 
 class Best(NamedTuple):
@@ -69,6 +75,8 @@ class Search:
         self._counts = need.total()
         self._is_plain = all(cluster.is_plain(cls) for cls in self._counts)
         self.wanted = list(self._counts.values())
+        # Then a board says it all, and the true placement only confirms it.
+        self._is_simple = self._is_plain and need.is_flat and len(self._counts) == 1
         self._tops = (0, 1, 8) if policy.order == "minDisruption" else (1, 2, 7)
         self.proven = True
         """Whether nothing was left out: what was not found does not exist, and nothing costs less than what was."""
@@ -85,7 +93,7 @@ class Search:
             best = self._look(domain, level, best, strict=strict)
         if not self._is_plain:
             self.proven = False  # those who are in the way may be elsewhere
-            if best is None and self._need.level is not None:
+            if best is None and self._bounds.is_split:
                 slots = np.flatnonzero(self._cluster.alive[: self._cluster.size])
                 best = self._given_back(self._board(slots, level, strict=strict), -1, None)
         return None if best is None else self._polished(best, level, strict=strict)
@@ -96,14 +104,11 @@ class Search:
         return (level, 0, least.gangs, least.scaled, least.work)
 
     def _slots(self, domain: int) -> Slots:
-        if domain < 0:
-            return np.flatnonzero(self._cluster.alive[: self._cluster.size])
-        assert self._need.level is not None
-        return self._cluster.tree(self._need.keys).slots(self._need.level, domain)
+        return np.flatnonzero(self._cluster.alive[: self._cluster.size]) if domain < 0 else self._bounds.slots(domain)
 
     def _board(self, slots: Slots, level: int, *, strict: bool) -> Board:
         bounds = self._bounds
-        candidates = self._units.over(slots.tolist(), level)
+        candidates = self._units.over(slots, level)
         if strict:
             allowed = self._units.guards.allowed
             candidates = [
@@ -126,6 +131,15 @@ class Search:
 
     def _look(self, domain: int, level: int, best: Best | None, *, strict: bool) -> Best | None:
         slots = self._slots(domain)
+        if domain < 0 and self._need.is_flat and len(slots) > CROWD:
+            some = self._bounds.promising(level, LEEWAY * sum(self.wanted))
+            if len(some) < len(slots) // 2:
+                self.proven = False
+                board = self._board(some, level, strict=strict)
+                self._budget.spend(2 * len(some) + 4 * len(board.candidates))
+                best = self._made(board, domain, best, thorough=False)
+                if best is not None:
+                    return best
         board = self._board(slots, level, strict=strict)
         self._budget.spend(2 * len(slots) + 4 * len(board.candidates))
         best = self._made(board, domain, best)
@@ -134,7 +148,7 @@ class Search:
         self.proven = False
         return best
 
-    def _made(self, board: Board, domain: int, best: Best | None) -> Best | None:
+    def _made(self, board: Board, domain: int, best: Best | None, *, thorough: bool = True) -> Best | None:
         assembly = Assembly(self._cluster, board, [*self._counts], self._need, self._budget)
         ways: list[tuple[tuple[int, ...], tuple[Unit, ...]]] = []
         for worth in self._worths():
@@ -149,7 +163,7 @@ class Search:
             if better is not None:
                 return better
         # Resources alone do not say it: begin with all gone, and let stay whoever can.
-        return self._given_back(board, domain, best)
+        return self._given_back(board, domain, best) if thorough else best
 
     def tried(self, units: Sequence[Unit], domain: int) -> Best | None:
         """The plan, if the true placement agrees."""
@@ -219,10 +233,13 @@ class Search:
     def _polished(self, best: Best, level: int, *, strict: bool) -> Best:
         """Nobody too many, and nobody who could be exchanged for someone of less worth."""
         slots = self._slots(best.domain)
-        best = self._reprieved(best)
+        if not self._is_simple:
+            best = self._reprieved(best)
         if self.proven or len(best.units) > SWAPPED:
             return best
         board = self._board(slots, level, strict=strict)
+        if len(board.candidates) > EXCHANGED:
+            return best
         swaps = 0
         better: Best | None = best
         while better is not None and swaps < _SWAPS:
