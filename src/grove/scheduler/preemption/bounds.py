@@ -44,7 +44,7 @@ class Bounds:
         size = cluster.size
         self._is_one = need.level is None and sum(counts.values()) == 1
         nodes = np.arange(size)
-        self._hosts = Level("", nodes, nodes + 1, nodes, [])
+        self._hosts = Level("", nodes, nodes + 1, nodes, [], size)
         self.free: Final[Counts] = cluster.free[list(rows), :size].copy()
         """By row of interest and slot."""
         self.asked: Final = [tuple(dict(cls.requests).get(row, 0) for row in rows) for cls in counts]
