@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.scheduler.cluster import Cluster
-from grove.scheduler.engine import Engine, Rules, sentence
+from grove.scheduler.engine import Engine, Rules
 from grove.scheduler.needs import PodNeeds
 from grove.scheduler.placement.place import place
 from grove.scheduler.predicates.all import rules
@@ -21,4 +21,4 @@ def engine(configuration: SchedulerConfiguration) -> Engine:
         scheduler_names=configuration.scheduler_names,
         replica_affinity=configuration.placement.replica_affinity,
     )
-    return Engine(rules_, cluster=cluster, surroundings=surroundings, needs=needs, place=place, explain=sentence)
+    return Engine(rules_, cluster=cluster, surroundings=surroundings, needs=needs, place=place)

@@ -116,7 +116,26 @@ def room_held(owner: str) -> Said:
 
 
 def preempting(victims: int) -> Said:
-    return _plain("Preempting", f"it waits until {_count(victims, 'pod')} that made room for it have ended")
+    sentence = f"it waits until {_count(victims, 'pod')} that made room for it have ended"
+    return Said("Preempting", sentence, ("Preempting",))
+
+
+def ending() -> Said:
+    return _plain("RoomHeld", "it waits until pods that are ending have left its place, which is kept for it")
+
+
+def no_gang(key: str) -> Said:
+    return _plain("WaitingForPods", f"its pods name PodGang {key}, which does not exist")
+
+
+def not_initialized() -> Said:
+    return _plain("WaitingForPods", "it waits until all of its pods have been created (condition Initialized)")
+
+
+def no_more_room(gang: Gang) -> Said:
+    """Of a gang that runs and would take more."""
+    said = f"there is no room for more of its pods than its minimum and those that run: {_count(gang.waiting, 'pod')}"
+    return Said("Unschedulable", f"{said} wait", ("Unschedulable", "extras"))
 
 
 def unsupported(why: str) -> Said:

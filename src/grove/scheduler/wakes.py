@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -29,6 +29,7 @@ from grove.scheduler.verdicts import NotFound, Reason
 
 Topic: TypeAlias = tuple[str, str]
 """A kind of event and whom it is about: `("base", key)`, `("set", "namespace/name")`, `("holds", "")`, …"""
+SEES: Final[Topic] = ("sees", "")
 _Order: TypeAlias = tuple[int, float, str]
 
 PATIENCE: Final = 20
@@ -73,7 +74,7 @@ class _Group:
         self.names: Final = demands.names(gang)
         self.classes: Final = [*dict.fromkeys(pod.cls for group in gang.groups() for pod in group.waiting)]
         self.is_single: Final = is_single
-        """It has room held, which others do not see: every change may be what it waits for."""
+        """It sees more or less than others, such as room held for it: every change may be what it waits for."""
         self.is_masked: Final = gang.within is not None
         self.rows: list[Row] = []
         self.is_deep = False
@@ -120,13 +121,19 @@ class Wakes:
 
     # Falling asleep
 
-    def park(self, gang: Gang, verdict: NotFound, now: float, *, topics: Sequence[Topic] = ()) -> None:
-        """A gang was refused for want of room; to be called before the cluster changes."""
+    def park(
+        self, gang: Gang, verdict: NotFound, now: float, *, topics: Sequence[Topic] = (), sees: Hashable = None
+    ) -> None:
+        """A gang was refused for want of room; to be called before the cluster changes.
+
+        `sees`: what it was judged by beyond the cluster that everybody sees, if anything: pods nominated before it,
+        heads whose room it may use. Then every change wakes it, and the event `SEES`.
+        """
         self._advance()
-        signature = self._sign(gang)
+        signature = self._sign(gang, sees)
         group = self._groups.get(signature)
         if group is None:
-            group = self._new_group(signature, gang)
+            group = self._new_group(signature, gang, has_view=bool(sees))
         if group.was_tried:
             group.was_tried = False
             self._spent -= group.spent
@@ -143,7 +150,9 @@ class Wakes:
         heapq.heappush(group.order, order)
         self._group_of[gang.key] = group
         self._reasons[gang.key] = "Unschedulable" if verdict.proven else "SearchEnded"
-        around = [("base", gang.base)] if gang.base else []
+        around = [SEES] if sees else []
+        if gang.base:
+            around.append(("base", gang.base))
         if gang.set_replica is not None:
             around.append(("set", f"{gang.set_replica[0]}/{gang.set_replica[1]}"))
         self._listen(gang.key, (*around, *topics))
@@ -202,11 +211,11 @@ class Wakes:
 
     # Waking up
 
-    def known(self, gang: Gang) -> NotFound | None:
+    def known(self, gang: Gang, *, sees: Hashable = None) -> NotFound | None:
         """What a search would say, where one for a gang of the same signature has just said it."""
         if not self._groups:
             return None
-        group = self._groups.get(self._sign(gang))
+        group = self._groups.get(self._sign(gang, sees))
         if group is None or group.is_open or not group.verdict.scope:
             return None
         self._advance()
@@ -269,8 +278,9 @@ class Wakes:
             known=self._counts["known"],
         )
 
-    def _sign(self, gang: Gang) -> Signature:
-        return demands.signature(gang, has_holds=gang.key in self._cluster.holds)
+    def _sign(self, gang: Gang, sees: Hashable) -> Signature:
+        found = demands.signature(gang, has_holds=gang.key in self._cluster.holds)
+        return (found, sees) if sees else found
 
     def _advance(self) -> None:
         """Opens the groups that could have come to fit."""
@@ -350,8 +360,8 @@ class Wakes:
                 limited.is_open = count > 0
                 found.update((order[-1], None) for order in heapq.nsmallest(count, limited.gangs.values()))
 
-    def _new_group(self, signature: Signature, gang: Gang) -> _Group:
-        is_single = gang.key in self._cluster.holds or bool(gang.reuses)
+    def _new_group(self, signature: Signature, gang: Gang, *, has_view: bool) -> _Group:
+        is_single = has_view or gang.key in self._cluster.holds or bool(gang.reuses)
         group = self._groups[signature] = _Group(signature, gang, is_single=is_single)
         group.rows = [self._boards.put_up(need, group) for need in group.needs]
         if group.is_masked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grove.scheduler.cluster import Cluster, Hold
 from grove.scheduler.gangs import Gang, Pack, Scope
 from grove.scheduler.verdicts import NotFound, Shortfall
-from grove.scheduler.wakes import Wakes
+from grove.scheduler.wakes import SEES, Wakes
 from tests.unit.scheduler.fleets import BLOCK, HOST, KEYS, RACK, fleet, gang, group, node, occupy, spec
 from tests.unit.scheduler.queuetrees import Shared, queue
 
@@ -259,3 +259,16 @@ def test_replicas_spread_by_a_mask_look_again_when_nodes_come() -> None:
     assert sleepers.wakes.due(1.0) == []
     sleepers.cluster.node(node("new"))
     assert sleepers.wakes.due(1.0) == ["default/g"]
+
+
+def test_who_sees_something_else_is_no_measure_for_others() -> None:
+    sleepers = Sleepers()
+    one, other = sleepers.gang(1, 1, name="a"), sleepers.gang(1, 1, name="b")
+    sleepers.wakes.park(one, REFUSED._replace(scope="a"), 0.0, sees=("nominated", "p"))
+    assert sleepers.wakes.known(other) is None
+    assert sleepers.wakes.known(other, sees=("nominated", "p")) is not None
+    occupy(sleepers.cluster, 1, spec())
+    assert sleepers.wakes.due(1.0) == [one.key]
+    sleepers.wakes.park(one, REFUSED._replace(scope="a"), 1.0, sees=("nominated", "p"))
+    sleepers.wakes.event(SEES)
+    assert sleepers.wakes.due(2.0) == [one.key]
