@@ -418,7 +418,7 @@ class Engine(Knowledge):
         """Why there is no use in looking for a place yet."""
         for group in gang.groups():
             for cls in dict.fromkeys(pod.cls for pod in group.waiting):
-                why = unsupported(cls.spec)
+                why = unsupported(cls.spec) or cls.fault
                 if why:
                     return _Waits("Unsupported", f"{group.name}: {why}")
         view = self.registry.gangs.get(gang.key)

@@ -82,6 +82,10 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 
 def refused(gang: Gang, verdict: NotFound, *, budget: str, levels: Mapping[str, str] | None = None) -> Said:
     """What the search says. `budget` is what was configured; `levels` are names of levels by label key."""
+    if gang.is_placed:
+        return _plain(
+            "Unschedulable" if verdict.proven else "SearchEnded", "it runs; there is no room for more pods now"
+        )
     nearest = verdict.shortfalls[0] if verdict.shortfalls else None
     level = level_name(verdict.key, levels)
     about = f" (for {verdict.scope})" if verdict.scope not in ("", gang.root.name) and _is_scope(verdict) else ""
