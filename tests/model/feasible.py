@@ -6,7 +6,7 @@ import random
 
 from grove.scheduler.cluster import Cluster
 from grove.scheduler.gangs import Gang, Group, Pack, Scope
-from tests.unit.scheduler.fleets import BLOCK, GPU, HOST, KEYS, RACK, ZONE, fleet, gang, group, node, pod, pending, spec
+from tests.unit.scheduler.fleets import BLOCK, GPU, HOST, KEYS, RACK, ZONE, fleet, gang, group, node, pending, pod, spec
 
 
 def _scope(cluster: Cluster, name: str, count: int, gpus: int, *, required: str = RACK) -> Scope:
@@ -51,7 +51,7 @@ def unlike(dice: random.Random) -> tuple[Cluster, Gang]:
             counts[chosen] += 1
             for name in resources:
                 left[name] -= kinds[chosen][name]
-        have = {name: 32 - left[name] if dice.random() < 0.5 else 32 for name in resources}
+        have = {name: 32 - left[name] if dice.random() < 0.1 else 32 for name in resources}
         more = {"vendor.com/nic": have["vendor.com/nic"]} if "vendor.com/nic" in have else {}
         labels = {ZONE: "z", BLOCK: "b", RACK: "r"}
         cluster.node(node(f"n{at:02}", labels, cpu=str(have["cpu"]), gpus=have[GPU], **more))

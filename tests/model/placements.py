@@ -14,6 +14,7 @@ from grove.scheduler.placement.score import worth
 from grove.scheduler.predicates.rule import Counts, Lenient
 from tests.unit.scheduler.checker import path
 from tests.unit.scheduler.fleets import GPU, group, node, occupy, spec
+from tests.unit.scheduler.fleets import pod as view
 
 BLOCK, RACK, HOST, ROW = "block", "rack", "kubernetes.io/hostname", "row"
 KEYS = (BLOCK, RACK, HOST)
@@ -74,15 +75,9 @@ def a_cluster(dice: random.Random, *, company: bool = False, nodes: int = 6) -> 
     for _ in range(dice.randint(0, 2)):
         slot = dice.randrange(cluster.size)
         wanted = spec(gpus=dice.randint(0, 1), cpu=str(dice.randint(1, 2)))
-        if cluster.capacity(cluster.classes.of(_view(wanted)))[slot]:
+        if cluster.capacity(cluster.classes.of(view("x", wanted)))[slot]:
             occupy(cluster, slot, wanted)
     return cluster
-
-
-def _view(wanted):  # type: ignore[no-untyped-def]
-    from tests.unit.scheduler.fleets import pod
-
-    return pod("x", wanted)
 
 
 def a_gang(

@@ -7,13 +7,10 @@ from grove.scheduler import settings
 from grove.scheduler.awareness import Awareness
 from grove.scheduler.cluster import Cluster
 from grove.scheduler.engine import Engine
-from grove.scheduler.explain import refused
-from grove.scheduler.gangs import Gang
 from grove.scheduler.needs import PodNeeds
 from grove.scheduler.placement.place import place
 from grove.scheduler.predicates.all import rules
 from grove.scheduler.surroundings import Surroundings
-from grove.scheduler.verdicts import NotFound
 
 
 def engine(configuration: SchedulerConfiguration) -> Engine:
@@ -26,15 +23,4 @@ def engine(configuration: SchedulerConfiguration) -> Engine:
         awareness=Awareness(configuration.nodes),
     )
     cluster.obey(rules(cluster, surroundings, configuration))
-
-    def explain(gang: Gang, verdict: NotFound) -> str:
-        return refused(gang, verdict, budget=configuration.placement.search_budget).sentence
-
-    return Engine(
-        settings.rules(configuration),
-        cluster=cluster,
-        surroundings=surroundings,
-        needs=needs,
-        place=place,
-        explain=explain,
-    )
+    return Engine(settings.rules(configuration), cluster=cluster, surroundings=surroundings, needs=needs, place=place)

@@ -17,8 +17,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from grove.api import labels
 from grove.kube.objects import PodView
-from grove.scheduler import crews, demands, model, reservations
+from grove.scheduler import crews, demands, explain, model, reservations
 from grove.scheduler.cluster import Cluster, Placed
+from grove.scheduler.explain import Explanation, Said
 from grove.scheduler.gangs import Gang
 from grove.scheduler.heads import Heads
 from grove.scheduler.knowledge import Knowledge
@@ -27,15 +28,15 @@ from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.predicates.unsupported import unsupported
 from grove.scheduler.preempting import Preempting
-from grove.scheduler.preemption.running import NoPlan, Policy, Running
+from grove.scheduler.preemption.running import Policy, Running
 from grove.scheduler.registry import is_lone
 from grove.scheduler.surroundings import Surroundings
-from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Reason, Refuse
+from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Refuse
 from grove.scheduler.waiting import Waiting, waiter
 from grove.scheduler.wakes import Topic, Wakes
 
 Place: TypeAlias = Callable[[Cluster, Gang, Budget], Answer]
-Explain: TypeAlias = Callable[[Gang, NotFound], str]
+
 
 INITIALIZED: Final = "Initialized"
 PLAN_STEPS: Final = 100_000
@@ -47,20 +48,13 @@ class Rules(NamedTuple):
 
     scheduler_names: Iterable[str]
     search_steps: int = 25_000
+    search_budget: str = "250ms"
+    """The same as it was configured, to be told."""
     replica_affinity: model.Affinity = "preferred"
     preemption: Policy | None = Policy()
     """None: nobody is evicted."""
     starves_after: float = 300.0
     held_percent: int = 10
-
-
-class _Waits(NamedTuple):
-    """Why a gang is not tried now."""
-
-    reason: Reason
-    message: str
-    topics: tuple[Topic, ...] = ()
-    """What wakes it, beyond changes of its own."""
 
 
 class Engine(Knowledge):
@@ -74,7 +68,6 @@ class Engine(Knowledge):
         surroundings: Surroundings,
         needs: PodNeeds,
         place: Place,
-        explain: Explain,
     ) -> None:
         policy = rules.preemption or Policy()
         super().__init__(
@@ -94,8 +87,7 @@ class Engine(Knowledge):
         self.heads: Final = Heads(cluster, self.crews, after=rules.starves_after, percent=rules.held_percent)
         self._rules: Final = rules
         self._place: Final = place
-        self._explain: Final = explain
-        self._said: dict[str, Refuse] = {}
+        self._said: dict[str, Said] = {}
         """What was last said of gangs that wait."""
         self._starved: dict[str, None] = {}
         """Gangs that found no place and have waited too long."""
@@ -270,15 +262,16 @@ class Engine(Knowledge):
         if gang is None or not gang.waiting:
             self._leave(key)
             return []
-        waits = self._waits(gang)
-        if waits is not None:
-            self.wakes.park_until(key, waits.reason, *waits.topics)
-            return self._refuse(gang, waits)
+        said = self._waits(gang)
+        if said is not None:
+            topics: list[Topic] = [("base", gang.base)] if said.reason == "WaitingForBase" else []
+            self.wakes.park_until(key, said.reason, *topics)
+            return self._refuse(gang, said)
         least = self.books.least(gang)
         limit = self.queues.may_start(gang.queue, least)
         if limit:
             self.wakes.park_limited(gang, least)
-            return self._refuse(gang, _Waits("QueueLimit", limit))
+            return self._refuse(gang, explain.limited(limit))
         answer = self.wakes.known(gang) or self._search(gang)
         if isinstance(answer, Found) and answer.puts:
             return [self._bind(gang, answer)]
@@ -288,22 +281,26 @@ class Engine(Knowledge):
 
     def _without_place(self, gang: Gang, answer: NotFound, now: float) -> list[Decision]:
         """Others go for it, or it waits."""
-        decisions, waits = self._make_room(gang, now)
-        if waits is None:
-            waits = _Waits("Unschedulable" if answer.proven else "SearchEnded", self._explain(gang, answer))
+        decisions, said = self._make_room(gang, now)
+        said = said or self._without_room(gang, answer)
         self.wakes.park(gang, answer, now)
         if gang.missing:
             self._starve(gang, now)
         plan = self.preempting.again(gang.key)
         if plan is not None:
             self.wakes.at(gang.key, plan)
-        return [*decisions, *self._refuse(gang, waits)]
+        return [*decisions, *self._refuse(gang, said)]
 
-    def _make_room(self, gang: Gang, now: float) -> tuple[list[Decision], _Waits | None]:
+    def _without_room(self, gang: Gang, answer: NotFound) -> Said:
+        if not gang.missing:
+            return explain.no_more_room(gang)
+        return explain.refused(gang, answer, budget=self._rules.search_budget, levels=self.topologies.names)
+
+    def _make_room(self, gang: Gang, now: float) -> tuple[list[Decision], Said | None]:
         """Who goes for a gang without a place, and what that means for it; None: nobody does."""
         going = self.preempting.under_way(gang.key)
         if going is not None and going.victims:
-            return [], _Waits("Preempting", going.why)
+            return [], explain.preempting(len(going.victims))
         if not gang.missing or not self._could_plan(gang):
             return [], None
         case = (demands.signature(gang, has_holds=gang.key in self.cluster.holds), gang.priority, gang.queue)
@@ -313,8 +310,8 @@ class Engine(Knowledge):
         plan = self.preempting.plan(gang, now, eligible=self._eligible(gang))
         if isinstance(plan, Evict):
             if plan.victims:
-                return [plan], _Waits("Preempting", plan.why)
-            return [], _Waits("RoomHeld", plan.why)
+                return [plan], explain.preempting(len(plan.victims))
+            return [], explain.ending()
         if plan.reason not in ("Waiting", "Never"):
             if len(self._unplanned) > _REMEMBERED:
                 self._unplanned.clear()
@@ -406,41 +403,59 @@ class Engine(Knowledge):
         puts = tuple((put.pod, names[put.slot]) for put in found.puts)
         return Bind(gang, puts, len(found.left), found.score, found.domains, bool(gang.missing))
 
-    def _refuse(self, gang: Gang, waits: _Waits) -> list[Decision]:
-        refusal = Refuse(gang, waits.reason, waits.message)
-        said = self._said.get(gang.key)
-        self._said[gang.key] = refusal
-        if said is not None and (said.reason, said.message) == (refusal.reason, refusal.message):
-            return []
-        return [refusal]
+    def _refuse(self, gang: Gang, said: Said) -> list[Decision]:
+        """It is told when it is news."""
+        held = self._said.get(gang.key)
+        now = explain.steady(held, said, self._now)
+        self._said[gang.key] = now
+        return [] if now is held else [Refuse(gang, now.reason, now.sentence)]
 
-    def _waits(self, gang: Gang) -> _Waits | None:
+    def _waits(self, gang: Gang) -> Said | None:
         """Why there is no use in looking for a place yet."""
         for group in gang.groups():
             for cls in dict.fromkeys(pod.cls for pod in group.waiting):
                 why = unsupported(cls.spec) or cls.fault
                 if why:
-                    return _Waits("Unsupported", f"{group.name}: {why}")
+                    return explain.unsupported(f"{group.name}: {why}")
         view = self.registry.gangs.get(gang.key)
         if view is None:
-            if is_lone(gang.key):
-                return None
-            return _Waits("WaitingForPods", f"there is no PodGang {gang.key}, which its pods name")
+            return None if is_lone(gang.key) else explain.no_gang(gang.key)
         conditions = () if view.status is None else view.status.conditions
         if any(one.type == INITIALIZED and one.status == "False" for one in conditions):
-            return _Waits("WaitingForPods", "not all of its pods have been created yet")
-        short = [group for group in gang.groups() if len(group.placed) + len(group.waiting) < group.minimum]
-        if short:
-            counts = ", ".join(
-                f"{len(one.placed) + len(one.waiting)} of {one.minimum} of {one.name}" for one in short[:5]
-            )
-            return _Waits("WaitingForPods", f"too few of its pods can be placed: {counts}")
+            return explain.not_initialized()
+        if any(len(group.placed) + len(group.waiting) < group.minimum for group in gang.groups()):
+            return explain.waits_for_pods(gang)
         if gang.base:
             base = self.find(gang.base)
             if base is None or not base.is_placed:
-                topic = ("base", gang.base)
-                return _Waits("WaitingForBase", f"its base gang {gang.base} has no place yet", (topic,))
+                return explain.waits_for_base(gang.base)
         return None
+
+    # What is known of those that wait
+
+    def why(self, key: str) -> Explanation | None:
+        """All that is known about why a gang waits, found out anew; None: it does not wait. Nothing is changed."""
+        self.seats.tell_apart()
+        gang = self.find(key)
+        if gang is None or not gang.waiting:
+            return None
+        order = self.waiting.order()
+        position = order.index(key) + 1 if key in order else 0
+        said = self._waits(gang)
+        if said is not None:
+            return explain.record(gang, said, position=position)
+        limit = self.queues.may_start(gang.queue, self.books.least(gang))
+        if limit:
+            return explain.record(gang, explain.limited(limit), position=position)
+        answer = self._search(gang)
+        if isinstance(answer, Found):
+            if answer.puts:
+                return None
+            answer = NotFound(True, gang.root.name, "")
+        going = self.preempting.under_way(key)
+        waits = going is not None and going.victims
+        said = explain.preempting(len(going.victims)) if going and waits else self._without_room(gang, answer)
+        return explain.record(gang, said, answer, position=position)
 
 
 _REMEMBERED: Final = 4096
@@ -450,14 +465,3 @@ def _seat(gang: Gang, put: Put) -> Placed:
     pod = put.pod
     key = "" if is_lone(gang.key) else gang.key
     return Placed(pod.uid, pod.namespace, pod.name, pod.cls, put.slot, gang=key, priority=gang.priority)
-
-
-def sentence(gang: Gang, answer: NotFound) -> str:
-    """The shortest explanation."""
-    if not gang.missing:
-        return f"no room for {gang.waiting} more pods"
-    where = f"any {answer.key}" if answer.key else "the cluster"
-    return f"{answer.scope} does not fit into {where}"
-
-
-__all__ = ["Engine", "Explain", "NoPlan", "Place", "Rules", "sentence"]

@@ -82,10 +82,6 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 
 def refused(gang: Gang, verdict: NotFound, *, budget: str, levels: Mapping[str, str] | None = None) -> Said:
     """What the search says. `budget` is what was configured; `levels` are names of levels by label key."""
-    if gang.is_placed:
-        return _plain(
-            "Unschedulable" if verdict.proven else "SearchEnded", "it runs; there is no room for more pods now"
-        )
     nearest = verdict.shortfalls[0] if verdict.shortfalls else None
     level = level_name(verdict.key, levels)
     about = f" (for {verdict.scope})" if verdict.scope not in ("", gang.root.name) and _is_scope(verdict) else ""
@@ -120,7 +116,26 @@ def room_held(owner: str) -> Said:
 
 
 def preempting(victims: int) -> Said:
-    return _plain("Preempting", f"it waits until {_count(victims, 'pod')} that made room for it have ended")
+    sentence = f"it waits until {_count(victims, 'pod')} that made room for it have ended"
+    return Said("Preempting", sentence, ("Preempting",))
+
+
+def ending() -> Said:
+    return _plain("RoomHeld", "it waits until pods that are ending have left its place, which is kept for it")
+
+
+def no_gang(key: str) -> Said:
+    return _plain("WaitingForPods", f"its pods name PodGang {key}, which does not exist")
+
+
+def not_initialized() -> Said:
+    return _plain("WaitingForPods", "it waits until all of its pods have been created (condition Initialized)")
+
+
+def no_more_room(gang: Gang) -> Said:
+    """Of a gang that runs and would take more."""
+    said = f"there is no room for more of its pods than its minimum and those that run: {_count(gang.waiting, 'pod')}"
+    return Said("Unschedulable", f"{said} wait", ("Unschedulable", "extras"))
 
 
 def unsupported(why: str) -> Said:

@@ -18,6 +18,7 @@ def rules(configuration: SchedulerConfiguration) -> Rules:
     return Rules(
         scheduler_names=configuration.scheduler_names,
         search_steps=search_steps(configuration.placement),
+        search_budget=configuration.placement.search_budget,
         replica_affinity=configuration.placement.replica_affinity,
         preemption=policy(configuration.preemption),
         starves_after=seconds(starvation.after),

@@ -21,7 +21,7 @@ from grove.kube.fence import Unfenced
 from grove.kube.resources import NODES, PODS, Resource
 from grove.runtime.program import Clients
 from grove.scheduler.cluster import Cluster
-from grove.scheduler.engine import Engine, Rules, sentence
+from grove.scheduler.engine import Engine, Rules
 from grove.scheduler.kinds import POD_GANGS
 from grove.scheduler.live import Mind
 from grove.scheduler.needs import PodNeeds
@@ -177,7 +177,6 @@ def engine() -> Engine:
         surroundings=surroundings,
         needs=needs,
         place=first_fit,
-        explain=sentence,
     )
 
 

@@ -13,7 +13,7 @@ from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodSpec, PodView
 from grove.scheduler.cluster import Cluster, Placed
-from grove.scheduler.engine import Engine, Rules, sentence
+from grove.scheduler.engine import Engine, Rules
 from grove.scheduler.gangs import Gang
 from grove.scheduler.needs import PodNeeds
 from grove.scheduler.placement.budget import Budget
@@ -57,7 +57,6 @@ class World:
             surroundings=surroundings,
             needs=PodNeeds(surroundings),
             place=place,
-            explain=sentence,
         )
         self.pods: dict[str, PodView] = {}
         self.gangs: dict[str, PodGang] = {}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from grove.scheduler.placement.exact import Exact
 
 
 class Options(NamedTuple):
@@ -13,3 +16,5 @@ class Options(NamedTuple):
     are spared; empty: only nodes count."""
     improve: int = 2_000
     """Steps that a placement, once found, may cost to be bettered."""
+    exact: Exact | None = None
+    """The exact solver (solver.py): asked when the search neither found a placement nor proved that there is none."""

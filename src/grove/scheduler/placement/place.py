@@ -15,6 +15,7 @@ import numpy as np
 from grove.scheduler.cluster import Cluster, Placed
 from grove.scheduler.gangs import Gang, Pending, Scope
 from grove.scheduler.placement.budget import Budget
+from grove.scheduler.placement.exact import question, shares
 from grove.scheduler.placement.exhaustive import Exhaustive, is_small
 from grove.scheduler.placement.extras import Extras
 from grove.scheduler.placement.fill import Shares
@@ -42,9 +43,9 @@ def place(cluster: Cluster, gang: Gang, budget: Budget, *, options: Options = _D
     slot_of: dict[str, int] = {}
     quality, bound = 0, 0
     if not gang.is_placed:
-        shares = _closed_form(cluster, gang, options)
-        if shares is not None:
-            slot_of = {pod.uid: slot for pods, found in shares for pod, slot in _spread(pods, found)}
+        closed = _closed_form(cluster, gang, options)
+        if closed is not None:
+            slot_of = {pod.uid: slot for pods, found in closed for pod, slot in _spread(pods, found)}
         else:
             answer = _Searched(cluster, gang, budget, options).run()
             if isinstance(answer, NotFound):
@@ -97,8 +98,8 @@ class _Searched:
         elif plain:
             packing = Packing(problem, self._budget)
             outcome = Search(problem, supply, self._budget, self._options, packing).run()
-            packed = [(load.ask, load.kind, shares) for load, shares in packing.kept]
-            found = self._by_kind(packed) if outcome.regions is not None else None
+            packed = [(load.ask, load.kind, taken) for load, taken in packing.kept]
+            found = self._by_kind(packed) if outcome.regions is not None else self._ask_exactly(outcome)
         else:
             trial = Trial(problem, self._budget)
             outcome = Search(problem, supply, self._budget, self._options, trial).run()
@@ -108,6 +109,17 @@ class _Searched:
             return self._refuse(outcome.deepest, proven=outcome.complete)
         quality = self._quality(found)
         return found, quality, max(outcome.bound, quality) if not outcome.complete else quality
+
+    def _ask_exactly(self, outcome: Outcome) -> dict[str, int] | None:
+        """Asks the solver, where nothing was found and nothing is proven."""
+        if outcome.complete or self._options.exact is None:
+            return None
+        asked = question(self._problem, self._supply)
+        if asked is None:
+            return None
+        answer = self._options.exact(asked)
+        outcome.complete = answer.verdict in ("best", "none")
+        return self._by_kind(shares(asked, answer)) if answer.counts else None
 
     def _nothing_fits(self) -> bool:
         """Whether not even a first pod has a place: then no order helps."""
@@ -139,11 +151,11 @@ class _Searched:
         """Which pod goes where: those of a kind are alike, so they go in their order."""
         problem = self._problem
         result: dict[str, int] = {}
-        for number, kind, shares in found:
+        for number, kind, taken in found:
             ask = problem.asks[number]
             pods = [pod for pod in ask.pods if problem.kind_of[pod.cls] == kind]
             position = ask.tree.position
-            in_order = sorted(shares, key=lambda share: position[share[0]])
+            in_order = sorted(taken, key=lambda share: position[share[0]])
             result |= {pod.uid: slot for pod, slot in _spread(pods, in_order)}
         return result
 

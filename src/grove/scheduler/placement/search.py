@@ -108,6 +108,7 @@ class Search:
         self._best = -1
         self._rest: list[int] = []
         self._until = 0
+        self._reached = 0
 
     def _in_order(self, number: int) -> Iterator[Step]:
         """Scopes that take a larger part of what there is come first; own pods after those of narrower scopes."""
@@ -171,7 +172,6 @@ class Search:
 
     def _walk(self, outcome: Outcome) -> None:
         frames = [self._frame(0, self._problem.base)]
-        reached = 0
         while frames:
             frame = frames[-1]
             self._take_back(frame)
@@ -179,7 +179,7 @@ class Search:
             if choice is None:
                 self._failures += 1
                 if frame.key is not None:
-                    self._memo[frame.key] = self._best - frame.quality if self._best >= 0 else -1
+                    self._memo[frame.key] = self._missing(frame.quality)
                 frames.pop()
                 continue
             if not self._budget.spend() or (outcome.regions is not None and self._budget.spent > self._until):
@@ -188,25 +188,34 @@ class Search:
             if not self._apply(frame, choice, outcome):
                 continue
             step = frame.step + 1
-            quality = frame.quality + (0 if self._steps[frame.step].packs else choice.rung.gain)
-            if step > reached:
-                reached = step
-                outcome.deepest = self._steps[min(step, len(self._steps) - 1)].ask
-            if step == len(self._steps):
-                self._found(outcome, quality)
-                if quality >= outcome.bound:
-                    break
+            quality = frame.quality + choice.rung.gain
+            self._note_depth(outcome, step)
+            if step < len(self._steps):
+                following = self._frame(step, quality)
+                if self._is_promising(following):
+                    frames.append(following)
                 continue
-            if self._best >= 0 and quality + self._rest[step] <= self._best:
-                continue
-            following = self._frame(step, quality)
-            if following.key is not None:
-                known = self._memo.get(following.key)
-                if known is not None and known <= (self._best - quality if self._best >= 0 else -1):
-                    continue
-            frames.append(following)
+            self._found(outcome, quality)
+            if quality >= outcome.bound:
+                break
         while frames:
             self._take_back(frames.pop())
+
+    def _missing(self, quality: int) -> int:
+        """What the rest must score more than to be of use; -1: anything is."""
+        return self._best - quality if self._best >= 0 else -1
+
+    def _is_promising(self, frame: _Frame) -> bool:
+        missing = self._missing(frame.quality)
+        if self._rest[frame.step] <= missing:
+            return False
+        known = self._memo.get(frame.key) if frame.key is not None else None
+        return known is None or known > missing
+
+    def _note_depth(self, outcome: Outcome, step: int) -> None:
+        if step > self._reached:
+            self._reached = step
+            outcome.deepest = self._steps[min(step, len(self._steps) - 1)].ask
 
     def _found(self, outcome: Outcome, quality: int) -> None:
         if outcome.regions is None:
@@ -297,12 +306,7 @@ class Search:
             yield -1
             return
         if rung.level <= outer[0]:
-            same = outer[0] == rung.level
-            domain = outer[1] if same else int(supply.ancestors(ask.tree, outer[0], rung.level)[outer[1]])
-            if 0 <= ask.required < rung.level and supply.ancestors(ask.tree, rung.level, ask.required)[domain] < 0:
-                return
-            if domain >= 0 and rung.domain in (-1, domain):
-                yield domain
+            yield from self._around_it(ask, rung, outer)
             return
         inside, room = supply.room(ask, rung.level, outer, mask)
         enough: Mask = np.all(room >= need[:, None], axis=0)
@@ -318,6 +322,17 @@ class Search:
             found = found[self._order(ask, rung, inside, room[:, found], found, self._more[number])]
         for at in found.tolist():
             yield inside.start + at
+
+    def _around_it(self, ask: Ask, rung: Rung, outer: tuple[int, int]) -> Iterator[int]:
+        """The domain of a level that lies around the domain which the scope is in already."""
+        level, domain = outer
+        if rung.level < level:
+            domain = int(self._supply.ancestors(ask.tree, level, rung.level)[domain])
+        if domain < 0 or rung.domain not in (-1, domain):
+            return
+        if 0 <= ask.required < rung.level and self._supply.ancestors(ask.tree, rung.level, ask.required)[domain] < 0:
+            return
+        yield domain
 
     def _order(self, ask: Ask, rung: Rung, inside: range, room: Counts, found: Counts, more: Counts) -> Counts:
         """Room for extras first, then what opens no clean domain, then the tightest."""

@@ -44,7 +44,7 @@ class Bounds:
         size = cluster.size
         self._is_one = need.level is None and sum(counts.values()) == 1
         nodes = np.arange(size)
-        self._hosts = Level("", nodes, nodes + 1, nodes, [])
+        self._hosts = Level("", nodes, nodes + 1, nodes, [], size)
         self.free: Final[Counts] = cluster.free[list(rows), :size].copy()
         """By row of interest and slot."""
         self.asked: Final = [tuple(dict(cls.requests).get(row, 0) for row in rows) for cls in counts]
@@ -54,6 +54,7 @@ class Bounds:
         if within is not None:
             for mask in self.allowed:
                 mask &= within[:size]
+        self._is_device = np.array([["/" in cluster.resources.names[row]] for row in rows], np.bool_)
         self._number = {cls: at for at, cls in enumerate(counts)}
         names = cluster.resources.names
         self._devices = [
@@ -193,6 +194,35 @@ class Bounds:
                 if amount:
                     wanted[row] = wanted.get(row, 0) + amount * count
         return wanted
+
+    # Where to look first
+
+    def promising(self, level: int, many: int) -> Slots:
+        """Nodes where a pod of the gang's fits, or would for little: enough for so many pods. An estimate.
+
+        A gang that goes is charged to the nodes where that makes room, in equal parts.
+        """
+        units = self._units
+        gone = np.flatnonzero(units.levels <= level)
+        slots, owners = units.slots[gone], units.gangs[gone]
+        now: Counts = np.add.reduce(self.capacity(self.free))
+        full: Counts = np.add.reduce(self.capacity(self.reclaimed(units.levels <= level)))
+        gains = np.maximum(0, full - now)
+        people = len(units.running)
+        alone = units.spare[gone] | np.array([gang.pods == 1 for gang in units.running], np.bool_)[owners]
+        work = units.rates[gone] * np.maximum(1, units.amounts[:, gone].max(axis=0, initial=0, where=self._is_device))
+        # By gang its work and what its nodes gain; by slot its share of those that go as a whole, and of its pods.
+        total = np.bincount(owners, work, people)
+        gained = np.bincount(owners, gains[slots], people)
+        whole = np.divide(total, gained, out=np.zeros(people), where=gained > 0)
+        stops = np.divide(1.0, gained, out=np.zeros(people), where=gained > 0)
+        size = len(now)
+        price = np.bincount(slots, np.where(alone, work / np.maximum(1, gains[slots]), whole[owners]), size)
+        gangs = np.bincount(slots, np.where(alone, 0.0, stops[owners]), size)
+        good = np.flatnonzero(gains > 0)
+        order = good[np.lexsort((good, price[good], gangs[good]))]
+        enough = int(np.searchsorted(np.cumsum(gains[order]), many)) + 1
+        return np.union1d(np.flatnonzero(now > 0), order[:enough])
 
     # What it costs at least
 

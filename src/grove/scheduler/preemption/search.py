@@ -33,6 +33,10 @@ SWAPPED: Final = 12
 EXCHANGED: Final = 128
 """So many others are looked at for an exchange at most."""
 _SWAPS: Final = 32
+CROWD: Final = 256
+"""Of more nodes than these the promising ones are looked at first, where any will do."""
+LEEWAY: Final = 3
+"""So many times the room that is needed is looked at then."""
 
 
 class Best(NamedTuple):
@@ -127,6 +131,15 @@ class Search:
 
     def _look(self, domain: int, level: int, best: Best | None, *, strict: bool) -> Best | None:
         slots = self._slots(domain)
+        if domain < 0 and self._need.is_flat and len(slots) > CROWD:
+            some = self._bounds.promising(level, LEEWAY * sum(self.wanted))
+            if len(some) < len(slots) // 2:
+                self.proven = False
+                board = self._board(some, level, strict=strict)
+                self._budget.spend(2 * len(some) + 4 * len(board.candidates))
+                best = self._made(board, domain, best, thorough=False)
+                if best is not None:
+                    return best
         board = self._board(slots, level, strict=strict)
         self._budget.spend(2 * len(slots) + 4 * len(board.candidates))
         best = self._made(board, domain, best)
@@ -135,7 +148,7 @@ class Search:
         self.proven = False
         return best
 
-    def _made(self, board: Board, domain: int, best: Best | None) -> Best | None:
+    def _made(self, board: Board, domain: int, best: Best | None, *, thorough: bool = True) -> Best | None:
         assembly = Assembly(self._cluster, board, [*self._counts], self._need, self._budget)
         ways: list[tuple[tuple[int, ...], tuple[Unit, ...]]] = []
         for worth in self._worths():
@@ -150,7 +163,7 @@ class Search:
             if better is not None:
                 return better
         # Resources alone do not say it: begin with all gone, and let stay whoever can.
-        return self._given_back(board, domain, best)
+        return self._given_back(board, domain, best) if thorough else best
 
     def tried(self, units: Sequence[Unit], domain: int) -> Best | None:
         """The plan, if the true placement agrees."""

@@ -115,6 +115,7 @@ class Units:
         crews: list[int] = []
         levels: list[int] = []
         soft: list[bool] = []
+        spare: list[bool] = []
         codes: list[int] = []
         vectors: dict[Vector, int] = {}
         self._members: list[Member] = []
@@ -123,8 +124,8 @@ class Units:
             if level == NEVER and not self._alone[at]:
                 continue
             for number, crew in enumerate(gang.crews):
-                spare = crew.surplus > 0
-                if level == NEVER and not spare:
+                surplus = crew.surplus
+                if level == NEVER and not surplus:
                     continue
                 members = [member for member in crew.members if not spared(member.pod.uid)]
                 count = len(members)
@@ -133,8 +134,9 @@ class Units:
                 codes += [vectors.setdefault(member.pod.requests, len(vectors)) for member in members]
                 gangs += [at] * count
                 crews += [number] * count
-                levels += [min(level, gang.priority) if spare else level] * count
-                soft += [spare] * count
+                levels += [min(level, gang.priority) if surplus else level] * count
+                soft += [surplus > 0] * count
+                spare += [index < surplus for index in range(count)]
         self.slots = np.array(slots, np.int64)
         """By pod."""
         self.gangs = np.array(gangs, np.int64)
@@ -142,7 +144,9 @@ class Units:
         self.levels = np.array(levels, np.int64)
         """By pod the least priority that has to go for it to go."""
         self.soft = np.array(soft, np.bool_)
-        """By pod whether its gang can do without it."""
+        """By pod whether its gang can do without it, if not without all like it."""
+        self.spare = np.array(spare, np.bool_)
+        """The same of as many as it can do without at once, any of them."""
         table = np.zeros((len(vectors) or 1, len(rows)), np.int64)
         weights = np.zeros(len(vectors) or 1, np.int64)
         for vector, code in vectors.items():

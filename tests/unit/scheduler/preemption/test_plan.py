@@ -200,6 +200,22 @@ def test_pods_that_went_for_the_gang_before_cost_nothing_any_more() -> None:
     wanted = gang(group(scene.cluster, "w", 2, FULL))._replace(priority=5)
     occupy(scene.cluster, 2, FULL)
     ledger.planned(wanted.key, ["uid-default-a-0-0"], ["default/a"], NOW)
+    found = scene.plan(wanted, ledger=ledger)
+    assert isinstance(found, Plan)
+    # Who has not gone yet is told again, and costs nothing.
+    assert [victim.name for victim in found.victims] == ["a-0-0", "b-0-0"]
+    assert found.cost.priority == 1
+
+
+def test_pods_that_could_not_be_made_to_go_cost_what_they_did() -> None:
+    scene = Scene(fleet(1, 2))
+    scene.run("a", (1, FULL, [0]), priority=4)
+    scene.run("b", (1, FULL, [1]), priority=1)
+    ledger = Ledger()
+    wanted = gang(group(scene.cluster, "w", 1, FULL))._replace(priority=5)
+    ledger.planned(wanted.key, ["uid-default-a-0-0"], ["default/a"], NOW)
+    assert scene.victims(wanted, ledger=ledger) == ["a-0-0"]
+    ledger.stays(wanted.key, "uid-default-a-0-0")
     assert scene.victims(wanted, ledger=ledger) == ["b-0-0"]
 
 
