@@ -16,6 +16,7 @@ from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 from grove.api import labels
+from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodView
 from grove.scheduler import crews, demands, explain, model, reservations
 from grove.scheduler.cluster import Cluster, Placed
@@ -29,7 +30,8 @@ from grove.scheduler.placement.budget import Budget
 from grove.scheduler.predicates.unsupported import unsupported
 from grove.scheduler.preempting import Preempting
 from grove.scheduler.preemption.running import Policy, Running
-from grove.scheduler.registry import is_lone
+from grove.scheduler.registry import is_lone, key_of
+from grove.scheduler.spread import InvalidConstraint, Replica, read, spread
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Refuse
 from grove.scheduler.waiting import Waiting, waiter
@@ -242,6 +244,8 @@ class Engine(Knowledge):
                     self._found[key] = gang
             if gang is not None and gang.is_placed:
                 self.wakes.event(("base", key))
+            if gang is not None and gang.set_replica is not None:
+                self.wakes.event(("set", key_of(*gang.set_replica[:2])))
 
     def _leave(self, key: str) -> None:
         """A gang wants nothing any more."""
@@ -272,17 +276,44 @@ class Engine(Knowledge):
         if limit:
             self.wakes.park_limited(gang, least)
             return self._refuse(gang, explain.limited(limit))
+        try:
+            gang, spread = self._spread(gang)
+        except InvalidConstraint as error:
+            self.wakes.park_until(key, "Unsupported")
+            return self._refuse(gang, explain.unsupported(str(error)))
         answer = self.wakes.known(gang) or self._search(gang)
         if isinstance(answer, Found) and answer.puts:
             return [self._bind(gang, answer)]
         if isinstance(answer, Found):
             answer = NotFound(True, gang.root.name, "")
-        return self._without_place(gang, answer, now)
+        return self._without_place(gang, answer, now, spread)
 
-    def _without_place(self, gang: Gang, answer: NotFound, now: float) -> list[Decision]:
+    def _spread(self, gang: Gang) -> tuple[Gang, str]:
+        """The gang with where the replicas of its set leave it room, and that in words."""
+        view = self.registry.gangs.get(gang.key)
+        if view is None or not view.spec.spread_constraints or gang.base:
+            return gang, ""
+        found = spread(self.cluster, self._replica(view), read(view.spec.spread_constraints), self._replicas(view))
+        return gang._replace(within=found.within, taste=found.taste), found.why
+
+    def _replicas(self, view: PodGang) -> list[Replica]:
+        """The other base gangs of a namespace."""
+        namespace = view.metadata.namespace
+        return [
+            self._replica(other)
+            for other in self.registry.gangs.values()
+            if other is not view and other.metadata.namespace == namespace and not model.base_key(other)
+        ]
+
+    def _replica(self, view: PodGang) -> Replica:
+        key = key_of(view.metadata.namespace or "", view.metadata.name)
+        own = model.set_replica(view)
+        return Replica(key, view.metadata.labels or {}, key_of(*own[:2]) if own else "", self.slots(key))
+
+    def _without_place(self, gang: Gang, answer: NotFound, now: float, spread: str) -> list[Decision]:
         """Others go for it, or it waits."""
         decisions, said = self._make_room(gang, now)
-        said = said or self._without_room(gang, answer)
+        said = said or self._without_room(gang, answer, spread)
         self.wakes.park(gang, answer, now)
         if gang.missing:
             self._starve(gang, now)
@@ -291,10 +322,11 @@ class Engine(Knowledge):
             self.wakes.at(gang.key, plan)
         return [*decisions, *self._refuse(gang, said)]
 
-    def _without_room(self, gang: Gang, answer: NotFound) -> Said:
+    def _without_room(self, gang: Gang, answer: NotFound, spread: str) -> Said:
         if not gang.missing:
             return explain.no_more_room(gang)
-        return explain.refused(gang, answer, budget=self._rules.search_budget, levels=self.topologies.names)
+        said = explain.refused(gang, answer, budget=self._rules.search_budget, levels=self.topologies.names)
+        return said._replace(sentence=explain.cut(f"{said.sentence}; {spread}")) if spread else said
 
     def _make_room(self, gang: Gang, now: float) -> tuple[list[Decision], Said | None]:
         """Who goes for a gang without a place, and what that means for it; None: nobody does."""
@@ -395,6 +427,8 @@ class Engine(Knowledge):
         self.waiting.drop(key)
         if gang.missing:
             self.wakes.event(("base", key))
+        if gang.set_replica is not None:
+            self.wakes.event(("set", key_of(*gang.set_replica[:2])))
         if found.left:
             self._concern([key])
         else:
@@ -447,6 +481,10 @@ class Engine(Knowledge):
         limit = self.queues.may_start(gang.queue, self.books.least(gang))
         if limit:
             return explain.record(gang, explain.limited(limit), position=position)
+        try:
+            gang, spread = self._spread(gang)
+        except InvalidConstraint as error:
+            return explain.record(gang, explain.unsupported(str(error)), position=position)
         answer = self._search(gang)
         if isinstance(answer, Found):
             if answer.puts:
@@ -454,7 +492,7 @@ class Engine(Knowledge):
             answer = NotFound(True, gang.root.name, "")
         going = self.preempting.under_way(key)
         waits = going is not None and going.victims
-        said = explain.preempting(len(going.victims)) if going and waits else self._without_room(gang, answer)
+        said = explain.preempting(len(going.victims)) if going and waits else self._without_room(gang, answer, spread)
         return explain.record(gang, said, answer, position=position)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from grove.kube.cachedclient import CachedClient
+from grove.kube.clock import Clock
 from grove.kube.errors import Conflict, KubeError, NotFound
 from grove.scheduler import prebind
 from grove.scheduler.hands import Head
@@ -34,11 +35,14 @@ class NotPrepared(Exception):
 class Preparer:
     """See the top of the module."""
 
-    def __init__(self, *, world: World, head: Head, surroundings: Surroundings, client: CachedClient) -> None:
+    def __init__(
+        self, *, world: World, head: Head, surroundings: Surroundings, client: CachedClient, clock: Clock
+    ) -> None:
         self._world = world
         self._head = head
         self._surroundings = surroundings
         self._client = client
+        self._clock = clock
 
     async def prepare(self, decision: Bind) -> Sequence[Step]:
         """What was written. Raises NotPrepared."""
@@ -46,7 +50,7 @@ class Preparer:
         if not any(pod.spec.volumes or pod.spec.resource_claims for pod, _ in users):
             return ()
         try:
-            steps = prebind.plan(users, self._surroundings)
+            steps = prebind.plan(users, self._surroundings, now=self._clock.wall().timestamp())
         except Refused as error:
             raise NotPrepared(str(error)) from error
         try:

@@ -80,7 +80,11 @@ class Term:
             clock=clock,
         )
         preparer = Preparer(
-            world=world, head=self.live, surroundings=mind.surroundings, client=CachedClient(work, world.caches)
+            world=world,
+            head=self.live,
+            surroundings=mind.surroundings,
+            client=CachedClient(work, world.caches),
+            clock=clock,
         )
         self.binder = Binder(
             world=world,
