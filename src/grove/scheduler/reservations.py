@@ -22,7 +22,9 @@ Kind: TypeAlias = Literal["head", "preempted", "update"]
 """For whom room is kept: a gang that starves (`starvation.py`), one that others go for, one that replaces pods."""
 
 SUCCESSION: Final = 600.0
-"""Seconds that the room of a pod is kept for the one that replaces it."""
+"""Seconds that the room of a pod is kept for a gang that takes over its gang's place."""
+REPLACEMENT: Final = 30.0
+"""Seconds that it is kept for another pod of the same gang: the operator replaces pods at once."""
 
 Place: TypeAlias = Callable[[Cluster, Gang, Budget], Answer]
 
@@ -90,7 +92,8 @@ def heir(gang: str, lacks: Callable[[str], int], successors: Mapping[str, str]) 
 
 def bequeath(cluster: Cluster, gone: Placed, owner: str, now: float) -> Hold:
     """Keeps the room of a pod that has gone, and is taken off the cluster, for the gang that replaces it."""
-    hold = Hold(owner, gone.slot, gone.requests, kind="update", until=now + SUCCESSION)
+    until = now + (REPLACEMENT if owner == gone.gang else SUCCESSION)
+    hold = Hold(owner, gone.slot, gone.requests, kind="update", until=until)
     cluster.hold(hold)
     return hold
 
