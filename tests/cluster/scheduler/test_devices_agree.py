@@ -197,11 +197,11 @@ class World:
         if where:
             field = {"key": "metadata.name", "operator": "In", "values": [where]}
             allocation["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [field]}]}
-        found: JSON = {"allocation": allocation}
-        if self.some(0.15):
-            users = rng.choice([1, 253])  # with 256, kube-scheduler places the pod, and cannot write it
-            found["reservedFor"] = [{"resource": "pods", "name": f"u{at}", "uid": f"u{at}"} for at in range(users)]
-        return found
+        # A claim that nobody uses, kube-scheduler would take its devices from; with 256 users, it would place the pod,
+        # and could not write it.
+        count = 253 if self.some(0.1) else 1
+        users = [{"resource": "pods", "name": f"u{number}", "uid": f"u{number}"} for number in range(count)]
+        return {"allocation": allocation, "reservedFor": users}
 
     def uses(self) -> JSON:
         names = self.rng.sample(self.claims, min(len(self.claims), self.rng.choice([1, 1, 1, 2, 2])))
