@@ -110,14 +110,14 @@ class PodGangReconciler:
         place = next((one for one in tree.gangs() if tree.gang_name(one) == key.name), GangPlace(-1))
         return tree, place
 
-    def _members(self, tree: Tree, place: GangPlace) -> list[Member]:
+    def _held(self, tree: Tree) -> gang_members.Held:
         def held(name: str) -> tuple[PodCliqueView, Sequence[PodView]] | None:
             clique = self._world.cliques.get(name, tree.namespace)
             if clique is None or not self._world.is_part_of(clique.metadata, tree.pcs):
                 return None
             return clique, self._world.pods_of(clique)
 
-        return gang_members.members(tree, place, held)
+        return held
 
     def _wanted(self, tree: Tree, place: GangPlace, members: Sequence[Member]) -> plan.Wanted:
         name = levels.binding_name(tree.template)
@@ -129,12 +129,12 @@ class PodGangReconciler:
     # Doing
 
     async def _keep(self, key: Key, tree: Tree, place: GangPlace, held: PodGang | None) -> Outcome:
-        members = self._members(tree, place)
-        whole = gang_members.is_whole(members)
-        if held is None and not whole:
-            due = gang_members.due(members)
+        if held is None and not gang_members.all_whole(tree, place, self._held(tree)):
+            due = gang_members.due(self._world.gang_cliques(*key))
             if due is None or self._clock.wall() < due:
                 return None if due is None else RequeueAt(due)
+        members = gang_members.members(tree, place, self._held(tree))
+        whole = gang_members.is_whole(members)
         if held is not None and not is_controlled_by(held.metadata, tree.pcs.metadata):
             raise self._failed(tree.pcs, key.name, _foreign(key, tree))
         await self._relabel(tree.pcs, key.name, members)
@@ -205,8 +205,9 @@ class PodGangReconciler:
         if patch is None:
             self._pace.forget(key)
             return None
-        if not status.is_urgent(held.status, wanted):
-            wait = self._pace.wait(key, status.gist(wanted), self._clock.monotonic())
+        patience = status.patience(held.status, wanted, reported=reports)
+        if patience is not None:
+            wait = self._pace.wait(key, status.gist(wanted), self._clock.monotonic(), patience)
             if wait > 0:
                 return RequeueAfter(wait)
         write = self._writer.patch(

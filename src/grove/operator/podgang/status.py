@@ -2,6 +2,9 @@
 
 Grove says whether the gang is whole (`Initialized`). The rest is the scheduler's: phase, `Scheduled`, `Ready`. For
 schedulers that know nothing of gangs the operator works it out from the pods. Conditions of others are kept.
+
+A scheduler that reports gangs sees by the references that a gang was written whole, and says `Initialized` with what it
+says first: one write less for each gang. Only where it says nothing for long does the operator.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from msgspec.structs import replace
 from grove.api.kinds.meta import Condition
 from grove.api.kinds.podgang import PodGangStatus
 from grove.operator import conditions, pods
+from grove.operator.pace import STEADY, Patience
 from grove.operator.podgang.members import Member
 
 Phase = Literal["Pending", "Starting", "Running"]
@@ -23,6 +27,9 @@ Phase = Literal["Pending", "Starting", "Running"]
 INITIALIZED: Final = "Initialized"
 SCHEDULED: Final = "Scheduled"
 READY: Final = "Ready"
+
+LEFT_TO_THE_SCHEDULER: Final = Patience(quiet=30.0, longest=30.0)
+"""How long a scheduler that reports gangs may take to say of a gang that was written whole that it is."""
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -72,6 +79,14 @@ def is_urgent(held: PodGangStatus | None, wanted: PodGangStatus) -> bool:
     return held.last_ready is not None and any(
         _status(held, type) != _status(wanted, type) for type in (SCHEDULED, READY)
     )
+
+
+def patience(held: PodGangStatus | None, wanted: PodGangStatus, *, reported: bool) -> Patience | None:
+    """How long the difference may be held back; None: not at all. `reported`: the scheduler reports gangs itself."""
+    said = None if held is None else _status(held, INITIALIZED)
+    if reported and said is None and is_initialized(wanted):
+        return LEFT_TO_THE_SCHEDULER
+    return None if is_urgent(held, wanted) else STEADY
 
 
 def gist(status: PodGangStatus) -> object:
