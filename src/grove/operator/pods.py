@@ -8,9 +8,11 @@ from typing import Final
 import msgspec
 
 from grove.api import labels
-from grove.kube.objects import PodView
+from grove.kube.objects import ContainerStatus, PodView
 
 TERMINAL: Final = ("Succeeded", "Failed")
+STARTING: Final = ("", "ContainerCreating", "PodInitializing")
+"""What a container waits for that will start by itself."""
 
 
 def is_terminating(pod: PodView) -> bool:
@@ -53,7 +55,7 @@ def has_crashed(pod: PodView) -> bool:
     """Whether a container ended badly the last time, and the pod is not ready again."""
     return not is_ready(pod) and any(
         ended is not None and ended.exit_code != 0
-        for status in (*pod.status.init_container_statuses, *pod.status.container_statuses)
+        for status in _containers(pod)
         for ended in (status.last_state.terminated, status.state.terminated)
     )
 
@@ -61,6 +63,24 @@ def has_crashed(pod: PodView) -> bool:
 def is_unready_though_started(pod: PodView) -> bool:
     """Whether a container has started, and is not ready."""
     return not is_ready(pod) and any(one.started and not one.ready for one in pod.status.container_statuses)
+
+
+def is_unschedulable(pod: PodView) -> bool:
+    """Whether its scheduler says that there is no room for a pod."""
+    return any(one.type == "PodScheduled" and one.reason == "Unschedulable" for one in pod.status.conditions)
+
+
+def is_in_trouble(pod: PodView) -> bool:
+    """Whether a pod that comes up needs somebody to look at it: there is no room for it, or a container of it fails."""
+    return (
+        is_unschedulable(pod)
+        or any(one.state.waiting is not None and one.state.waiting.reason not in STARTING for one in _containers(pod))
+        or has_crashed(pod)
+    )
+
+
+def _containers(pod: PodView) -> tuple[ContainerStatus, ...]:
+    return (*pod.status.init_container_statuses, *pod.status.container_statuses)
 
 
 def template_hash(pod: PodView) -> str:

@@ -189,7 +189,7 @@ def cannot_be_placed(pod: PodView) -> bool:
     """Whether there is no room for a pod, or somebody else holds it back from being scheduled."""
     if pods.is_gated(pod):
         return not pods.has_our_gate(pod)
-    return any(one.type == "PodScheduled" and one.reason == "Unschedulable" for one in pod.status.conditions)
+    return pods.is_unschedulable(pod)
 
 
 def _is_new(snapshot: Snapshot, view: PodCliqueView, hash: str) -> bool:

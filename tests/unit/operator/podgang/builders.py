@@ -13,7 +13,7 @@ from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodView
 from grove.operator.podgang import marks, plan
-from grove.operator.podgang.members import Held, Member, members
+from grove.operator.podgang.members import Held, Member, all_whole, members
 from grove.operator.topology import levels
 from grove.operator.tree import Copies, GangPlace, Tree
 from grove.operator.views import PodCliqueView
@@ -71,6 +71,9 @@ class Cluster:
 
     def members(self, place: GangPlace = BASE) -> list[Member]:
         return members(self.tree, place, self.held())
+
+    def is_all_whole(self, place: GangPlace = BASE) -> bool:
+        return all_whole(self.tree, place, self.held())
 
     def wanted(
         self,

@@ -18,6 +18,7 @@ def test_more_pods_than_wished_for_are_no_harm() -> None:
     found = cluster()
     found.pods["set-0-a"].append(pod("more"))
     assert members.is_whole(found.members())
+    assert found.is_all_whole()
 
 
 def test_it_is_not_whole_without_a_clique_or_without_a_pod() -> None:
@@ -32,13 +33,14 @@ def test_it_is_not_whole_without_a_clique_or_without_a_pod() -> None:
         else:
             found.pods["set-0-b"] = [pod("going", metadata={"deletionTimestamp": MADE})]
         assert not members.is_whole(found.members()), spoil
+        assert not found.is_all_whole(), spoil
 
 
 def test_it_waits_five_seconds_from_its_first_clique() -> None:
     found = cluster()
-    assert members.due(found.members()) == datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
+    assert members.due(found.cliques.values()) == datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
     found.cliques.clear()
-    assert members.due(found.members()) is None
+    assert members.due(found.cliques.values()) is None
 
 
 def test_pods_with_another_label_or_none_are_strays() -> None:
