@@ -17,7 +17,7 @@ from grove.api.kinds.meta import Condition, LastError
 from grove.api.kinds.podclique import PodCliqueStatus, PodCliqueUpdateProgress
 from grove.kube.objects import PodView
 from grove.operator import conditions, pods
-from grove.operator.pace import STEADY, Patience
+from grove.operator.pace import COMING_UP, STEADY, Patience
 from grove.operator.podclique import rollout
 from grove.operator.pods import Counts
 from grove.operator.views import PodCliqueView
@@ -30,9 +30,6 @@ TERMINATING: Final = "Terminating"
 BEFORE: Final = ("", "Pending", "Scheduling", "Starting")
 """The phases of a PodClique that never had its minimum ready since it was made, or scaled up from nothing."""
 _NEVER: Final = PodCliqueStatus()
-
-FIRST_FILL: Final = Patience(quiet=5.0, longest=15.0)
-"""While its pods are made, placed and started without trouble, the one thing worth telling is that they are ready."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,7 +179,7 @@ def patience(clique: PodCliqueView, wanted: PodCliqueStatus, found: Iterable[Pod
         return None
     if held_phase(clique) not in BEFORE or any(pods.is_active(pod) and pods.is_in_trouble(pod) for pod in found):
         return STEADY
-    return FIRST_FILL
+    return COMING_UP
 
 
 def is_urgent(held: PodCliqueStatus | None, wanted: PodCliqueStatus) -> bool:

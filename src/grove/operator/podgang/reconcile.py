@@ -63,6 +63,7 @@ class PodGangReconciler:
         self._backends = backends
         self._topology_enabled = topology_enabled
         self._pace: Pace[Key] = Pace()
+        self._awaited: set[Key] = set()  # gangs that are not written, because they are not whole yet
         self._filled: dict[Key, float] = {}  # of gangs that lack pods: since when, or when they were last written
 
     async def __call__(self, key: Key) -> Outcome:
@@ -83,6 +84,7 @@ class PodGangReconciler:
     def _forget(self, key: Key) -> None:
         self._pace.forget(key)
         self._filled.pop(key, None)
+        self._awaited.discard(key)
 
     # Looking
 
@@ -130,9 +132,11 @@ class PodGangReconciler:
 
     async def _keep(self, key: Key, tree: Tree, place: GangPlace, held: PodGang | None) -> Outcome:
         if held is None and not gang_members.all_whole(tree, place, self._held(tree)):
-            due = gang_members.due(self._world.gang_cliques(*key))
+            self._awaited.add(key)
+            due = gang_members.due(self._world.gang_cliques(*key), len(self._awaited) - 1)
             if due is None or self._clock.wall() < due:
                 return None if due is None else RequeueAt(due)
+        self._awaited.discard(key)
         members = gang_members.members(tree, place, self._held(tree))
         whole = gang_members.is_whole(members)
         if held is not None and not is_controlled_by(held.metadata, tree.pcs.metadata):

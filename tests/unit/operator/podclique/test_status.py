@@ -10,7 +10,7 @@ from grove.api.kinds.podclique import PodCliqueStatus, PodCliqueUpdateProgress
 from grove.kube.objects import PodView
 from grove.operator import conditions
 from grove.operator.conditions import timestamp
-from grove.operator.pace import STEADY
+from grove.operator.pace import COMING_UP, STEADY
 from grove.operator.podclique import status
 from grove.operator.podclique.status import Seen
 from grove.operator.views import PodCliqueView
@@ -183,7 +183,7 @@ def test_a_clique_that_comes_up_is_told_of_late_unless_it_is_in_trouble() -> Non
     on_the_way = (pod(0, node="n"), pod(1))
     waiting = {"name": "main", "state": {"waiting": {"reason": "ContainerCreating"}}}
     for found in (on_the_way, (pod(0, node="n", container=waiting), pod(1))):
-        assert status.patience(coming, told(coming, *found), found) == status.FIRST_FILL
+        assert status.patience(coming, told(coming, *found), found) == COMING_UP
     stuck = {"name": "main", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
     for trouble in (
         pod(1, node="n", container=crashed()),
@@ -192,7 +192,7 @@ def test_a_clique_that_comes_up_is_told_of_late_unless_it_is_in_trouble() -> Non
     ):
         assert status.patience(coming, told(coming, pod(0), trouble), (pod(0), trouble)) == STEADY
     gone = pod(1, node="n", container=crashed(), deleted=True)
-    assert status.patience(coming, told(coming, pod(0), gone), (pod(0), gone)) == status.FIRST_FILL
+    assert status.patience(coming, told(coming, pod(0), gone), (pod(0), gone)) == COMING_UP
 
 
 def test_what_is_up_at_last_or_in_error_is_told_at_once_and_what_was_up_soon() -> None:
