@@ -48,7 +48,10 @@ def has_our_gate(pod: PodView) -> bool:
 
 
 def is_ready(pod: PodView) -> bool:
-    return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions)
+    for one in pod.status.conditions:  # written out: every count of every pod asks
+        if one.type == "Ready":
+            return one.status == "True"
+    return False
 
 
 def has_crashed(pod: PodView) -> bool:
@@ -101,6 +104,8 @@ class Counts(msgspec.Struct, frozen=True):
     scheduled: int = 0
     gated: int = 0
     ready: int = 0
+    serving: int = 0
+    """Ready, or done what they were for."""
     broken: int = 0
     """Scheduled, and crashed or started without being ready."""
 
@@ -112,17 +117,20 @@ class Counts(msgspec.Struct, frozen=True):
 
 def count(pods: Iterable[PodView]) -> Counts:
     """Counts the active ones: what is on its way out serves nobody."""
-    active = scheduled = gated = ready = broken = 0
+    active = scheduled = gated = ready = serving = broken = 0
     for pod in pods:
         if not is_active(pod):
             continue
         active += 1
         gated += is_gated(pod)
-        ready += is_ready(pod)
+        is_well = is_ready(pod)
+        ready += is_well
+        is_over = is_done(pod)
+        serving += is_well or is_over
         if is_scheduled(pod):
             scheduled += 1
-            broken += not is_done(pod) and (has_crashed(pod) or is_unready_though_started(pod))
-    return Counts(active, scheduled, gated, ready, broken)
+            broken += not (is_well or is_over) and (has_crashed(pod) or is_unready_though_started(pod))
+    return Counts(active, scheduled, gated, ready, serving, broken)
 
 
 def made_from(pods: Iterable[PodView], hash: str) -> int:

@@ -27,7 +27,7 @@ from grove.operator.podcliqueset.deletion import Deletion
 from grove.operator.podcliqueset.happenings import Happenings
 from grove.operator.podcliqueset.snapshot import Snapshot, look
 from grove.operator.podcliqueset.status import Outcome as Ended
-from grove.operator.podcliqueset.status import is_urgent, summary
+from grove.operator.podcliqueset.status import gist, is_urgent, summary
 from grove.operator.podcliqueset.steps import Steps
 from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUE_SETS, POD_GANGS, SCALING_GROUPS
@@ -190,12 +190,12 @@ class PodCliqueSetReconciler:
 
     def _wait(self, key: Key, pcs: PodCliqueSet, wanted: PodCliqueSetStatus) -> float | None:
         """Seconds until the status may be written; None if it says nothing new."""
-        if statuses.patch(pcs.status, wanted) is None:
+        if wanted == pcs.status:
             self._pace.forget(key)
             return None
         if is_urgent(pcs.status, wanted):
             return 0.0
-        return self._pace.wait(key, statuses.timeless(wanted), self._clock.monotonic())
+        return self._pace.wait(key, gist(wanted), self._clock.monotonic())
 
     async def _write_status(
         self, pcs: PodCliqueSet, wanted: PodCliqueSetStatus, *, guarded: bool = False

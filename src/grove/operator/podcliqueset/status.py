@@ -118,6 +118,16 @@ def is_urgent(held: PodCliqueSetStatus | None, wanted: PodCliqueSetStatus) -> bo
     return any(_is_bad_news(held, wanted, type) for type in (AVAILABLE, DEGRADED, UPDATING, levels.CONDITION))
 
 
+def gist(wanted: PodCliqueSetStatus) -> PodCliqueSetStatus:
+    """A status without the times that follow the clock: two that differ only there say the same."""
+    return replace(
+        wanted,
+        conditions=tuple(replace(one, last_transition_time="") for one in wanted.conditions),
+        last_errors=tuple(replace(one, observed_at="") for one in wanted.last_errors),
+        last_operation=None,
+    )
+
+
 def gang_summaries(gangs: Sequence[PodGang]) -> tuple[PodGangSummary, ...]:
     """The gangs by name; of too many, those that do not run yet."""
     found = [_gang_summary(one) for one in gangs]
