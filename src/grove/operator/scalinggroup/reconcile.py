@@ -18,12 +18,12 @@ from grove.kube.clock import Clock
 from grove.kube.errors import Conflict, NotFound
 from grove.kube.events import Recorder
 from grove.operator import cliquesync, delays, owners, places, statuses
+from grove.operator.ease import Ease
 from grove.operator.pace import COMING_UP, STEADY, Pace
 from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUES, SCALING_GROUPS
 from grove.operator.scalinggroup import copies, plan, rollout, status, termination
 from grove.operator.scalinggroup.copies import Copy
-from grove.operator.scalinggroup.ease import Ease
 from grove.operator.scalinggroup.members import SOON, MemberWriter, Owners, Written
 from grove.operator.scalinggroup.rollout import Rollout, Situation
 from grove.operator.scalinggroup.status import Observation
