@@ -31,11 +31,11 @@ class Patience(msgspec.Struct, frozen=True):
         return Patience(self.quiet + more, self.longest + more)
 
 
-A_CROWD: Final = 0.025
+A_CROWD: Final = 0.05
 """Seconds for each status that is held back."""
 
 STEADY: Final = Patience()
-COMING_UP: Final = Patience(quiet=3.0, longest=10.0, crowd=10.0)
+COMING_UP: Final = Patience(quiet=3.0, longest=10.0, crowd=20.0)
 """For what never was complete: it changes with every pod that is made, placed and started."""
 
 

@@ -47,11 +47,11 @@ def test_in_a_crowd_what_comes_up_waits_longer_and_what_is_steady_does_not() -> 
     pace: Pace[int] = Pace()
     for number in range(200):
         pace.wait(number, 1, 10.0, COMING_UP)
-    assert pace.wait(0, 1, 10.0, COMING_UP) == pytest.approx(3.0 + 199 * 0.025)
+    assert pace.wait(0, 1, 10.0, COMING_UP) == pytest.approx(3.0 + 199 * 0.05)
     assert pace.wait(0, 1, 10.0) == 1.0
     for number in range(2000):
         pace.wait(number, 1, 10.0, COMING_UP)
-    assert pace.wait(0, 1, 10.0, COMING_UP) == 13.0
+    assert pace.wait(0, 1, 10.0, COMING_UP) == 23.0
     for number in range(1, 2000):
         pace.forget(number)
     assert pace.wait(0, 1, 13.0, COMING_UP) == 0.0

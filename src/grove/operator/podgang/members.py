@@ -22,7 +22,7 @@ from grove.operator.views import PodCliqueView
 
 PATIENCE: Final = datetime.timedelta(seconds=5)
 """A gang that is not whole so long after its first PodClique came is written all the same, to be seen and explained."""
-A_CROWD: Final = datetime.timedelta(seconds=0.05)
+A_CROWD: Final = datetime.timedelta(seconds=0.1)
 """So much later for each other gang that is awaited: all their pods are being made, which takes its time."""
 LONGEST: Final = datetime.timedelta(seconds=30)
 

@@ -51,7 +51,7 @@ def test_where_many_gangs_are_awaited_it_waits_longer_and_not_for_ever() -> None
         assert due is not None
         return (due - datetime.datetime(2026, 1, 2, 3, 4, 0, tzinfo=datetime.UTC)).total_seconds()
 
-    assert [second(others) for others in (0, 100, 400, 2000)] == [5.0, 10.0, 25.0, 30.0]
+    assert [second(others) for others in (0, 50, 200, 2000)] == [5.0, 10.0, 25.0, 30.0]
 
 
 def test_pods_with_another_label_or_none_are_strays() -> None:
