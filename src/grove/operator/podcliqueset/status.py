@@ -65,8 +65,8 @@ def summary(
     """The status. `held` is the stored one, with the generation hash and the progress of the rollout that hold now."""
     wanted = snapshot.pcs.spec.replicas
     generation = snapshot.pcs.metadata.generation
-    available = [one for one in range(wanted) if replicas.is_available(snapshot, one)]
-    updated = [one for one in available if replicas.is_updated(snapshot, one)]
+    updated = {one for one in range(wanted) if replicas.is_updated(snapshot, one)}
+    available = [one for one in range(wanted) if one in updated or replicas.is_available(snapshot, one)]
     is_updating = rollout.is_running(held)
     parts = _parts(snapshot, held)
     found = held.conditions
