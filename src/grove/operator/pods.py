@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from grove.api import labels
-from grove.kube.objects import ContainerStatus, PodView
+from grove.kube.objects import Condition, ContainerStatus, PodView
 
 TERMINAL: Final = ("Succeeded", "Failed")
 STARTING: Final = ("", "ContainerCreating", "PodInitializing")
@@ -70,7 +70,16 @@ def is_unready_though_started(pod: PodView) -> bool:
 
 def is_unschedulable(pod: PodView) -> bool:
     """Whether its scheduler says that there is no room for a pod."""
-    return any(one.type == "PodScheduled" and one.reason == "Unschedulable" for one in pod.status.conditions)
+    return any(map(_is_refusal, pod.status.conditions))
+
+
+def why_unschedulable(pod: PodView) -> str:
+    """What its scheduler says of a pod for which there is no room; empty for any other."""
+    return next((one.message for one in pod.status.conditions if _is_refusal(one)), "")
+
+
+def _is_refusal(condition: Condition) -> bool:
+    return condition.type == "PodScheduled" and condition.reason == "Unschedulable"
 
 
 def is_in_trouble(pod: PodView) -> bool:

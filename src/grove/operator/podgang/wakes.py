@@ -88,7 +88,8 @@ class Wakes:
         label = (pod.metadata.labels or {}).get(labels.POD_GANG)
         if self._backends.of(pod.spec.scheduler_name).reports_gangs:
             return active, label
-        return active, label, pods.is_scheduled(pod), pods.is_ready(pod) or pods.is_done(pod)
+        is_well = pods.is_ready(pod) or pods.is_done(pod)
+        return active, label, pods.is_scheduled(pod), is_well, pods.why_unschedulable(pod)
 
     def of_clique(self, change: Change[PodCliqueView]) -> Iterator[Key]:
         old, new = change
