@@ -14,6 +14,7 @@ import pytest
 
 from grove.api.fields import JSON
 from grove.api.kinds import catalog
+from grove.api.names import CLUSTER_DOMAIN
 from grove.operator.admission.certificates import names_in, names_of_service
 from grove.testing.controlplane import ControlPlane
 from grove.testing.kubectl import Kubectl
@@ -274,7 +275,7 @@ def test_the_certificate_is_in_the_secret_and_its_authority_in_every_configurati
 ) -> None:
     held = bundle(own)
     assert held.keys() == {"tls.crt", "tls.key", "ca.crt"}
-    assert names_in(held["tls.crt"]) == {*names_of_service(NAMESPACE), "127.0.0.1"}
+    assert names_in(held["tls.crt"]) == {*names_of_service(NAMESPACE, CLUSTER_DOMAIN), "127.0.0.1"}
     registered = configurations(own)
     assert registered.keys() >= {
         "podcliqueset-defaulting-webhook",
