@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from grove.api.fields import JSON
-from grove.operator.permissions import PERMISSIONS, Permission, Where
+from grove.operator.permissions import CLUSTER_ROLE, PERMISSIONS, Permission, Where
 
 ACCOUNT: Final = "grove-operator"
-CLUSTER_ROLE: Final = "grove:system:grove-operator"
 ROLE: Final = "grove:system:grove-operator-lease"
 """What the operator needs in its own namespace: its lease, and the certificate of its webhooks."""
 GROUP: Final = "rbac.authorization.k8s.io"
@@ -28,11 +27,12 @@ def manifests(namespace: str, account: str = ACCOUNT) -> list[JSON]:
 
 def rule(permission: Permission) -> JSON:
     """The rule of a role that grants it."""
-    return {
+    found: JSON = {
         "apiGroups": [permission.group],
         "resources": list(permission.resources),
         "verbs": list(permission.verbs),
     }
+    return {**found, "resourceNames": list(permission.names)} if permission.names else found
 
 
 def _role(kind: str, metadata: JSON, where: Where) -> JSON:

@@ -26,6 +26,8 @@ FOLLOW: Final = ("list", "watch")
 CHILD: Final = ("get", "list", "watch", "create", "patch", "delete")
 """What becomes of a child; `get` is asked about one of whose creation the answer was lost."""
 WEBHOOKS: Final = "admissionregistration.k8s.io"
+CLUSTER_ROLE: Final = "grove:system:grove-operator"
+"""Where all of this that is not for its own namespace is granted."""
 
 
 class Permission(msgspec.Struct, frozen=True):
@@ -36,6 +38,8 @@ class Permission(msgspec.Struct, frozen=True):
     verbs: tuple[str, ...]
     reason: str
     where: Where = "cluster"
+    names: tuple[str, ...] = ()
+    """Only these objects; all where none is named."""
     by_request: bool = True
     """False for what no request of ours asks for by itself: the API server looks whether we hold it, on occasion of
     another one."""
@@ -99,6 +103,13 @@ PERMISSIONS: Final = (
         ("create",),
         "applies those that are not there yet",
         by_request=False,
+    ),
+    Permission(
+        resources.CLUSTER_ROLES.group,
+        (resources.CLUSTER_ROLES.plural,),
+        ("get",),
+        "makes its own role the owner of its webhooks, so that they go when it goes",
+        names=(CLUSTER_ROLE,),
     ),
     Permission(
         "",

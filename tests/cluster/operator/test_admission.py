@@ -16,6 +16,7 @@ from grove.api.fields import JSON
 from grove.api.kinds import catalog
 from grove.api.names import CLUSTER_DOMAIN
 from grove.operator.admission.certificates import names_in, names_of_service
+from grove.operator.permissions import CLUSTER_ROLE
 from grove.testing.controlplane import ControlPlane
 from grove.testing.kubectl import Kubectl
 from grove.testing.waiting import eventually
@@ -400,3 +401,18 @@ def test_an_authorizer_that_is_turned_off_is_taken_away(bare: ControlPlane) -> N
         assert "authorizer-webhook" in configurations(bare)
     with Webhooks(bare):
         assert "authorizer-webhook" not in configurations(bare)
+
+
+def test_the_webhooks_go_with_the_operators_role(bare: ControlPlane) -> None:
+    roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    role = bare.create(roles, {"metadata": {"name": CLUSTER_ROLE}, "rules": []})
+    owner = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": CLUSTER_ROLE}
+    try:
+        with Webhooks(bare):
+            held = configurations(bare)
+            assert held
+            for one in held.values():
+                assert one["metadata"]["ownerReferences"] == [{**owner, "uid": role["metadata"]["uid"]}]
+    finally:
+        bare.request("DELETE", f"{roles}/{CLUSTER_ROLE}")
+    eventually(lambda: configurations(bare), lambda left: not left, timeout=60.0)
