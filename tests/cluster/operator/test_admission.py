@@ -403,16 +403,16 @@ def test_an_authorizer_that_is_turned_off_is_taken_away(bare: ControlPlane) -> N
         assert "authorizer-webhook" not in configurations(bare)
 
 
-def test_the_webhooks_go_with_the_operators_role(bare: ControlPlane) -> None:
+def test_the_webhooks_go_with_the_operators_role() -> None:
     roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-    role = bare.create(roles, {"metadata": {"name": CLUSTER_ROLE}, "rules": []})
     owner = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": CLUSTER_ROLE}
-    try:
-        with Webhooks(bare):
-            held = configurations(bare)
+    with ControlPlane.start() as cluster:
+        install(cluster)
+        role = cluster.create(roles, {"metadata": {"name": CLUSTER_ROLE}, "rules": []})
+        with Webhooks(cluster):
+            held = configurations(cluster)
             assert held
             for one in held.values():
                 assert one["metadata"]["ownerReferences"] == [{**owner, "uid": role["metadata"]["uid"]}]
-    finally:
-        bare.request("DELETE", f"{roles}/{CLUSTER_ROLE}")
-    eventually(lambda: configurations(bare), lambda left: not left, timeout=60.0)
+        cluster.request("DELETE", f"{roles}/{CLUSTER_ROLE}")
+        eventually(lambda: configurations(cluster), lambda left: not left, timeout=90.0)

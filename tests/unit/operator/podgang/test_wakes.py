@@ -119,7 +119,7 @@ def test_a_podclique_that_is_scaled_or_goes_keeps_no_gang_from_being_woken() -> 
             assert names(stage.wakes.of_pod(Change(None, other))) == ["set-0"]
         assert names(stage.wakes.of_pod(Change(None, first))) == []
         await stage.reconcile(Key("ns", "set-0"))
-        assert names(stage.wakes.of_gang(Change(None, stage.gang or PodGang(metadata=lacking.metadata)))) != []
+        assert names(stage.wakes.of_gang(Change(None, stage.gang))) == ["set-0"]
         assert names(stage.wakes.of_pod(Change(None, other))) == ["set-0"]
 
     play(act)

@@ -63,11 +63,12 @@ def test_what_somebody_changes_of_members_at_rest_is_put_right() -> None:
     async def act(stage: Stage) -> None:
         await ready(stage)
         worker = "x-0-sg-1-worker"
-        for change in (
+        changes: tuple[dict[str, Any], ...] = (
             {"metadata": {"labels": {labels.POD_GANG: None}}},
             {"metadata": {"generation": 2}, "spec": {"minAvailable": 2}},
             {"metadata": {"finalizers": []}},
-        ):
+        )
+        for change in changes:
             assert await stage.reconcile() is None
             stage.change(POD_CLIQUES, worker, change)
             await stage.reconcile()
