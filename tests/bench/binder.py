@@ -10,7 +10,7 @@ import datetime
 import itertools
 from collections.abc import Sequence
 
-from grove.api import codec
+from grove.api import codec, conditions
 from grove.api.kinds.podgang import PodGang
 from grove.kube.cache import Cache
 from grove.kube.client import Client
@@ -18,7 +18,6 @@ from grove.kube.errors import Conflict
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS
 from grove.kube.store import Change
-from grove.operator import conditions
 from grove.operator.resources import POD_GANGS
 from tests.bench.clients.serving import in_flight
 

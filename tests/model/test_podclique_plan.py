@@ -14,10 +14,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grove.api import conditions
 from grove.kube.errors import KubeError
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS
-from grove.operator import conditions, pods
+from grove.operator import pods
 from grove.operator.failures import StepError
 from grove.operator.podclique import order, status
 from grove.operator.resources import POD_CLIQUE_SETS

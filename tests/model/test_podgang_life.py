@@ -9,13 +9,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grove.api import codec, labels
+from grove.api import codec, conditions, labels
 from grove.api.kinds.podgang import PodGang
 from grove.api.policy import Policy
 from grove.kube.errors import Conflict, Unavailable
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS, Resource
-from grove.operator import conditions
 from grove.operator.failures import StepError
 from grove.operator.podgang import status
 from grove.operator.resources import POD_CLIQUES, POD_GANGS

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from grove.api import admission, codec, labels
+from grove.api import admission, codec, conditions, labels, statuses
 from grove.api.kinds.meta import Condition
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podgang import PodGang, PodGangStatus
-from grove.operator import conditions, places, pods, statuses
+from grove.operator import places, pods
 from grove.operator.podgang import members, plan, status
 from grove.operator.topology import levels
 from grove.operator.tree import Copies, GangPlace

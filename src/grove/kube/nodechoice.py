@@ -1,4 +1,7 @@
-"""Whether a pod wants a node: its node selector and the node affinity that it requires. Pure."""
+"""Whether a pod wants a node: its node selector and the node affinity that it requires. Pure.
+
+`wants` is for one node. Who has many looks at each requirement once for every value that there is: `holds`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import Final
 
 from grove.kube.affinity import Affinity, NodeSelectorTerm, Requirement
 
+NAME: Final = "metadata.name"
+"""The one field of nodes that can be asked for."""
 LONGEST_NUMBER: Final = 64
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
@@ -19,18 +24,20 @@ def wants(
     if any(labels.get(key) != value for key, value in (selector or {}).items()):
         return False
     required = None if affinity is None or affinity.node_affinity is None else affinity.node_affinity.required
-    return required is None or any(_matches(term, name, labels) for term in required.node_selector_terms)
+    return required is None or any(matches(term, name, labels) for term in required.node_selector_terms)
 
 
-def _matches(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
+def matches(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
+    """Whether all that the term says holds."""
     if not (term.match_expressions or term.match_fields):
         return False  # an empty term matches nothing
-    return all(_holds(one, labels.get(one.key)) for one in term.match_expressions) and all(
-        _holds(one, name if one.key == "metadata.name" else None) for one in term.match_fields
+    return all(holds(one, labels.get(one.key)) for one in term.match_expressions) and all(
+        holds(one, name if one.key == NAME else None) for one in term.match_fields
     )
 
 
-def _holds(requirement: Requirement, value: str | None) -> bool:
+def holds(requirement: Requirement, value: str | None) -> bool:
+    """Whether a requirement holds of a label's value; None: there is no such label."""
     match requirement.operator:
         case "In":
             return value is not None and value in requirement.values

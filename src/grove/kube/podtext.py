@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from grove.api.kinds.meta import ObjectMeta
-from grove.kube.objects import Container, PodSpec, PodStatus
+from grove.kube.objects import Container, PodSpec, PodStatus, Volume, kept_volumes
 
 PLAIN: Final = (str, int, bool)
 ABSENT: Final = msgspec.Raw()
@@ -37,7 +37,9 @@ def with_texts(view: type[msgspec.Struct], **kept: Any) -> Any:
 
 ContainerText: Any = with_texts(Container)
 _containers: Any = tuple[ContainerText, ...]
-PodSpecText: Any = with_texts(PodSpec, containers=_containers, init_containers=_containers)
+VolumeText: Any = with_texts(Volume)
+_volumes: Any = tuple[VolumeText, ...]
+PodSpecText: Any = with_texts(PodSpec, containers=_containers, init_containers=_containers, volumes=_volumes)
 
 
 class PodText(msgspec.Struct, gc=False):
@@ -59,4 +61,6 @@ def taken_apart(spec: Any) -> tuple[str, bytes]:
     node_name: str = spec.moved
     if node_name:
         _set(spec, "moved", "")
+    if spec.volumes:
+        _set(spec, "volumes", tuple(kept_volumes(spec.volumes)))
     return node_name, _encode(spec)

@@ -7,20 +7,20 @@ came later fails, and says why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 from grove.kube import demand, nodechoice
 from grove.kube.demand import CPU, PODS, Amounts
-from grove.kube.objects import Taint, Toleration
+from grove.kube.hostports import HostPort, host_ports
+from grove.kube.taints import tolerates
 from grove.nodes.objects import NodeRecord, PodRecord
 
 REJECTED: Final = "Pod was rejected: "
 """How the message of a pod begins that was not taken in."""
 
 FIRST_LOOKED_AT: Final = (PODS, CPU, "memory", "ephemeral-storage")
-ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - nothing is bound to it here
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -28,18 +28,6 @@ class Rejection(msgspec.Struct, frozen=True):
 
     reason: str
     message: str
-
-
-class HostPort(NamedTuple):
-    """A port of the node that a pod takes."""
-
-    address: str
-    protocol: str
-    number: int
-
-    def is_in_the_way_of(self, other: HostPort) -> bool:
-        is_one_place = self.address == other.address or ANY_ADDRESS in (self.address, other.address)
-        return is_one_place and self[1:] == other[1:]
 
 
 def judge(pod: PodRecord, node: NodeRecord, others: Iterable[PodRecord]) -> Rejection | None:
@@ -55,10 +43,10 @@ def _objections(pod: PodRecord, node: NodeRecord, others: tuple[PodRecord, ...])
     labels, name = node.metadata.labels or {}, node.metadata.name
     if not nodechoice.wants(pod.spec.node_selector, pod.spec.affinity, name=name, labels=labels):
         yield _objection("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
-    if (ports := _host_ports(pod)) and any(_are_taken(ports, _host_ports(other)) for other in others):
+    if (ports := host_ports(pod.spec)) and any(_are_taken(ports, host_ports(other.spec)) for other in others):
         yield _objection("NodePorts", "node(s) didn't have free ports for the requested pod ports")
     for taint in node.spec.taints:
-        if taint.effect == "NoExecute" and not any(_tolerates(one, taint) for one in pod.spec.tolerations):
+        if taint.effect == "NoExecute" and not any(tolerates(one, taint) for one in pod.spec.tolerations):
             yield _objection("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 
 
@@ -96,24 +84,5 @@ def _is_extended(name: str) -> bool:
     return "/" in name and "kubernetes.io/" not in name
 
 
-def _host_ports(pod: PodRecord) -> list[HostPort]:
-    """Those of containers that run as long as the pod does."""
-    sidecars = tuple(one for one in pod.spec.init_containers if one.restart_policy == "Always")
-    return [
-        HostPort(port.host_ip or ANY_ADDRESS, port.protocol, port.host_port)
-        for one in sidecars + pod.spec.containers
-        for port in one.ports
-        if port.host_port
-    ]
-
-
 def _are_taken(wanted: list[HostPort], taken: list[HostPort]) -> bool:
     return any(one.is_in_the_way_of(other) for one in wanted for other in taken)
-
-
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    if toleration.effect not in ("", taint.effect):
-        return False
-    if toleration.operator == "Exists":
-        return toleration.key in ("", taint.key)
-    return toleration.key == taint.key and toleration.value == taint.value

@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
-from grove.api import codec, hashes, labels
+from grove.api import codec, hashes, labels, statuses
 from grove.api.fields import JSON, Struct
-from grove.operator import statuses, views
+from grove.operator import views
 from grove.operator.resources import POD_CLIQUES
 from grove.operator.tree import TEMPLATE_REPLICAS, CliquePlace, Tree, least
 from grove.operator.views import PodCliqueView

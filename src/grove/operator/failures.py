@@ -6,8 +6,8 @@ import datetime
 from collections.abc import Iterable
 from typing import Literal
 
+from grove.api.conditions import timestamp
 from grove.api.kinds.meta import LastError, LastOperation
-from grove.operator.conditions import timestamp
 
 Operation = Literal["GetExistingResourceNames", "Sync", "Delete"]
 

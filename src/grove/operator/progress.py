@@ -9,10 +9,10 @@ import datetime
 from collections.abc import Iterable
 from typing import Final
 
-from grove.api import labels
+from grove.api import conditions, labels
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.kube.objects import PodView
-from grove.operator import conditions, pods
+from grove.operator import pods
 from grove.operator.views import PodCliqueView
 
 SCHEDULED: Final = "PodCliqueScheduled"

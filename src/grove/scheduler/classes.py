@@ -22,7 +22,7 @@ Needs: TypeAlias = Hashable
 class PodClass:
     """Compared by identity: `Classes` makes one of each."""
 
-    __slots__ = ("accelerators", "labels", "namespace", "needs", "number", "requests", "spec", "state")
+    __slots__ = ("accelerators", "labels", "memory", "namespace", "needs", "number", "requests", "spec", "state")
 
     def __init__(
         self,
@@ -45,6 +45,8 @@ class PodClass:
         """The part of the requests that are devices."""
         self.state: object | None = None
         """What the cluster remembers of it."""
+        self.memory: Final[dict[object, object]] = {}
+        """What searches remember of it, by keys of their own."""
 
     @property
     def priority(self) -> int:

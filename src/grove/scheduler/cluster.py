@@ -17,7 +17,7 @@ import numpy as np
 from grove.kube.objects import NodeView, PodView
 from grove.scheduler.classes import Classes, Needs, PodClass
 from grove.scheduler.columns import Column, Log, grown
-from grove.scheduler.predicates.rule import Array, Counts, Mask, Rule, Slots
+from grove.scheduler.predicates.rule import Array, Counts, Lenient, Mask, Rule, Slots
 from grove.scheduler.resources import Resources, Vector, amounts
 from grove.scheduler.topology import Tree
 
@@ -30,7 +30,7 @@ _FIRST_ROWS: Final = 8
 class Placed:
     """A pod on a node: seen there, or assumed to come there."""
 
-    __slots__ = ("cls", "gang", "name", "namespace", "priority", "requests", "slot", "terminating", "uid")
+    __slots__ = ("cls", "gang", "name", "namespace", "nominated", "priority", "requests", "slot", "terminating", "uid")
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class Placed:
         requests: Vector | None = None,
         priority: int | None = None,
         terminating: bool = False,
+        nominated: bool = False,
     ) -> None:
         self.uid: Final = uid
         self.namespace: Final = namespace
@@ -56,6 +57,8 @@ class Placed:
         """What it uses; differs from its class where it was resized."""
         self.priority: Final = cls.priority if priority is None else priority
         self.terminating: Final = terminating
+        self.nominated: Final = nominated
+        """Another scheduler means to put it there: it uses room, and nobody relies on it (predicates/nominated.py)."""
 
 
 class Hold:
@@ -75,24 +78,33 @@ class Hold:
 class _State:
     """What is remembered of a class; as old as its positions in the logs."""
 
-    __slots__ = ("allowed", "capacity", "epochs", "reshaped", "statics", "touched")
+    __slots__ = ("allowed", "capacity", "epochs", "reshaped", "revision", "statics", "touched")
 
     def __init__(self) -> None:
         self.allowed: Mask = np.zeros(0, np.bool_)
         self.capacity: Counts = np.zeros(0, np.int64)
-        self.epochs: tuple[int, ...] = ()
-        self.statics: tuple[Rule, ...] = ()
+        self.epochs: tuple[int, ...] | None = None
+        self.statics: tuple[tuple[Rule, int], ...] = ()
+        """The rules that can refuse it something, with the epoch that they were asked in."""
         self.reshaped = -1
         self.touched = -1
+        self.revision = 0
 
 
 class Cluster:
     """See the top of the module."""
 
-    def __init__(self, *, needs: Callable[[PodView], Needs] | None = None) -> None:
-        self.resources = Resources()
+    def __init__(
+        self, *, needs: Callable[[PodView], Needs] | None = None, ignored_resources: Iterable[str] = ()
+    ) -> None:
+        self.resources = Resources(ignored_resources)
         self.classes = Classes(self.resources, needs=needs)
         self.rules: tuple[Rule, ...] = ()
+        self._ageing: tuple[Rule, ...] = ()
+        self._limiting: tuple[Rule, ...] = ()
+        self._tasting: tuple[Rule, ...] = ()
+        self._coupling: tuple[Rule, ...] = ()
+        self._counting: tuple[Rule, ...] = ()
         self.names: list[str] = []
         self.views: list[NodeView | None] = []
         self.slot_of: dict[str, int] = {}
@@ -109,6 +121,10 @@ class Cluster:
         """Slots where something came, went or changed its size."""
         self.reshaped = Log()
         """Slots whose node came, changed or went."""
+        self.memory: dict[object, object] = {}
+        """What searches keep between two decisions, by keys of their own."""
+        self.changes = 0
+        """Grows with every change but those that are undone: tells who waits whether anything happened."""
         self._columns: dict[str, Column] = {}
         self._vacant: list[int] = []
         self._trees: dict[tuple[str, ...], tuple[int, Tree]] = {}
@@ -121,6 +137,12 @@ class Cluster:
         if self.names:
             raise ValueError("rules come before nodes")
         self.rules = tuple(rules)
+        # Most rules have nothing to say to most questions, and questions are many.
+        self._ageing = _with("epoch", rules)
+        self._limiting = _with("is_dynamic", rules)
+        self._tasting = _with("penalty", rules)
+        self._coupling = tuple(dict.fromkeys((*_with("interacts", rules), *self._limiting)))
+        self._counting = _with("placed", rules)
 
     # Nodes
 
@@ -207,15 +229,14 @@ class Cluster:
             rule.node_changed(slot)
         self.reshaped.append(slot)
         self.touched.append(slot)
+        self.changes += 1
 
     def column(self, key: str) -> Column:
         """The values of a label key, by slot; kept up to date from the first time on that it is asked for."""
         column = self._columns.get(key)
         if column is None:
             column = self._columns[key] = Column(self.alive.shape[0])
-            for slot, view in enumerate(self.views):
-                if view is not None:
-                    column.put(slot, (view.metadata.labels or {}).get(key))
+            column.fill([None if view is None else (view.metadata.labels or {}).get(key) for view in self.views])
         return column
 
     def tree(self, keys: tuple[str, ...]) -> Tree:
@@ -234,6 +255,8 @@ class Cluster:
         self._put(pod)
         if self._marks:
             self._journal.append(lambda: self._take(pod))
+        else:
+            self.changes += 1
 
     def take(self, uid: str) -> Placed:
         """A pod is on no node any more."""
@@ -241,6 +264,8 @@ class Cluster:
         self._take(pod)
         if self._marks:
             self._journal.append(lambda: self._put(pod))
+        else:
+            self.changes += 1
         return pod
 
     def hold(self, hold: Hold) -> None:
@@ -248,6 +273,8 @@ class Cluster:
         self._hold(hold)
         if self._marks:
             self._journal.append(lambda: self._release(hold))
+        else:
+            self.changes += 1
 
     def release(self, owner: str) -> list[Hold]:
         """What is kept for someone is free again; gives what it was."""
@@ -256,6 +283,8 @@ class Cluster:
             self._release(hold)
             if self._marks:
                 self._journal.append(lambda hold=hold: self._hold(hold))  # type: ignore[misc]
+            else:
+                self.changes += 1
         return released
 
     def _put(self, pod: Placed) -> None:
@@ -265,7 +294,7 @@ class Cluster:
         self._charge(slot, pod.requests, -1)
         self.pods[pod.uid] = pod
         self.on[slot][pod.uid] = pod
-        for rule in self.rules:
+        for rule in self._counting:
             rule.placed(pod, 1)
 
     def _take(self, pod: Placed) -> None:
@@ -273,7 +302,7 @@ class Cluster:
         self._charge(slot, pod.requests, 1)
         del self.pods[pod.uid]
         del self.on[slot][pod.uid]
-        for rule in self.rules:
+        for rule in self._counting:
             rule.placed(pod, -1)
 
     def _hold(self, hold: Hold) -> None:
@@ -314,7 +343,8 @@ class Cluster:
 
     def _end_mark(self) -> None:
         self._marks -= 1
-        if not self._marks:
+        if not self._marks and self._journal:
+            self.changes += 1
             self._journal.clear()
 
     # What classes may do
@@ -330,25 +360,50 @@ class Cluster:
         """
         state = self._state(cls)
         found = state.capacity
-        for rule in self.rules:
+        for rule in self._limiting:
             if rule.is_dynamic(cls):
                 limit = rule.limit(cls)
                 if limit is not None:
                     found = np.minimum(found, limit[: self.size])
         return found
 
+    def ceiling(self, cls: PodClass) -> Counts:
+        """For every slot how many pods of the class it can take at most, whoever else comes: a bound for gangs."""
+        found = self._state(cls).capacity
+        for rule in self._limiting:
+            if rule.is_dynamic(cls) and rule.only_shrinks(cls):
+                limit = rule.limit(cls)
+                if limit is not None:
+                    found = np.minimum(found, limit[: self.size])
+        return found
+
+    def only_shrinks(self, cls: PodClass) -> bool:
+        """Whether pods that come never raise the capacity of the class."""
+        return all(rule.only_shrinks(cls) for rule in self._limiting if rule.is_dynamic(cls))
+
     def by_resources(self, cls: PodClass) -> Counts:
         """As `capacity`, with only the static rules and what is free."""
         return self._state(cls).capacity
 
+    def revision(self, cls: PodClass) -> int:
+        """Grows when `by_resources` was computed as a whole: while it stays, only slots in `touched` differ."""
+        return self._state(cls).revision
+
     def is_plain(self, cls: PodClass) -> bool:
         """Whether pods of the class do not care who else is there, beyond what they use."""
-        return not any(rule.is_dynamic(cls) for rule in self.rules)
+        return not any(rule.is_dynamic(cls) for rule in self._limiting)
+
+    def interacts(self, classes: Sequence[PodClass]) -> bool:
+        """Whether pods of some classes constrain one another, beyond what they use.
+
+        Where not, the capacity of each is exact about several pods too, plain or not, while only such pods come.
+        """
+        return any(rule.interacts(classes) for rule in self._coupling)
 
     def penalty(self, cls: PodClass) -> Counts | None:
         """For every slot what is against it as a matter of taste; None: all are alike."""
         found: Counts | None = None
-        for rule in self.rules:
+        for rule in self._tasting:
             one = rule.penalty(cls)
             if one is not None:
                 found = one[: self.size] if found is None else found + one[: self.size]
@@ -367,12 +422,14 @@ class Cluster:
         state = cls.state
         if not isinstance(state, _State):
             state = cls.state = _State()
-        epochs = tuple(rule.epoch for rule in self.rules)
+        epochs = tuple([rule.epoch for rule in self._ageing])
         size = self.size
         if state.epochs != epochs:
+            statics = tuple([(rule, rule.epoch) for rule in self.rules if rule.is_static(cls)])
+            if statics != state.statics:  # what a rule says of other classes is no reason to judge this one anew
+                state.reshaped = -1
             state.epochs = epochs
-            state.statics = tuple(rule for rule in self.rules if rule.is_static(cls))
-            state.reshaped = -1
+            state.statics = statics
         if state.reshaped != self.reshaped.position:
             slots = None if state.reshaped < 0 else self.reshaped.since(state.reshaped)
             if slots is None or len(slots) * 4 > size:
@@ -387,6 +444,7 @@ class Cluster:
             slots = None if state.touched < 0 else self.touched.since(state.touched)
             if slots is None or len(slots) * 2 > size or len(state.capacity) != size:
                 state.capacity = self._room(cls, slice(0, size), state.allowed)
+                state.revision += 1
             elif len(slots):
                 capacity = state.capacity.copy() if not state.capacity.flags.writeable else state.capacity
                 capacity[slots] = self._room(cls, slots, state.allowed[slots])
@@ -394,9 +452,9 @@ class Cluster:
             state.touched = self.touched.position
         return state
 
-    def _judge(self, cls: PodClass, rules: Iterable[Rule], slots: Slots) -> Mask:
+    def _judge(self, cls: PodClass, rules: Iterable[tuple[Rule, int]], slots: Slots) -> Mask:
         found: Mask = self.alive[slots]
-        for rule in rules:
+        for rule, _ in rules:
             mask = rule.static(cls, slots)
             if mask is not None:
                 found = found & mask
@@ -430,6 +488,12 @@ class Cluster:
             for uid, pod in pods.items():
                 if self.pods.get(uid) is not pod or pod.slot != slot:
                     yield f"{self.names[slot]}: {pod.namespace}/{pod.name} is noted in the wrong place"
+
+
+def _with(attribute: str, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """The rules that say something of their own to a question."""
+    usual = getattr(Lenient, attribute)
+    return tuple(rule for rule in rules if getattr(type(rule), attribute, None) is not usual)
 
 
 def _resized(mask: Mask, size: int) -> Mask:

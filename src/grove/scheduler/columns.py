@@ -5,6 +5,7 @@ A column has for each slot the code of the node's value of one label key; 0 is: 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -34,12 +35,22 @@ class Column:
         self.codes[slot] = code
         return True
 
+    def fill(self, values: Sequence[str | None]) -> None:
+        """The values of the first slots, all at once."""
+        known = self._code_of.get
+        codes = [0 if value is None else known(value) or self.code(value) for value in values]
+        self.codes[: len(codes)] = codes
+
     def code(self, value: str) -> int:
         code = self._code_of.get(value)
         if code is None:
             code = self._code_of[value] = len(self.values)
             self.values.append(value)
         return code
+
+    def find(self, value: str) -> int:
+        """The code of a value; -1: no node has ever had it."""
+        return self._code_of.get(value, -1)
 
     def ranks(self) -> Codes:
         """By code the place of its value among all values in their order; 0, no value, comes last."""

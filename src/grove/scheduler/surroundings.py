@@ -6,8 +6,23 @@ remembers its epoch: it grows with every change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Generic, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Final, Generic, Protocol, TypeVar
+
+from grove.api.kinds.meta import ObjectMeta
+from grove.kube import resources
+from grove.kube.resources import Resource
+from grove.scheduler.devices import DeviceClass, ResourceClaim, ResourceSlice
+from grove.scheduler.promises import Changes, Promises
+from grove.scheduler.storage import (
+    CsiDriver,
+    CsiNode,
+    CsiStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 T = TypeVar("T")
 
@@ -16,8 +31,16 @@ class Kept(Generic[T]):
     """The objects of one kind."""
 
     def __init__(self) -> None:
-        self.epoch = 0
+        self._changes: Changes[tuple[str, str]] = Changes()
         self._objects: dict[tuple[str, str], T] = {}
+
+    @property
+    def epoch(self) -> int:
+        return self._changes.position
+
+    def since(self, epoch: int) -> list[tuple[str, str]] | None:
+        """Namespaces and names of what came, changed or went after an epoch; None: too long ago to know."""
+        return self._changes.since(epoch)
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -31,11 +54,11 @@ class Kept(Generic[T]):
     def put(self, name: str, namespace: str, obj: T) -> None:
         if self._objects.get((namespace, name)) != obj:
             self._objects[namespace, name] = obj
-            self.epoch += 1
+            self._changes.append((namespace, name))
 
     def drop(self, name: str, namespace: str) -> None:
         if self._objects.pop((namespace, name), None) is not None:
-            self.epoch += 1
+            self._changes.append((namespace, name))
 
 
 class Surroundings:
@@ -44,3 +67,37 @@ class Surroundings:
     def __init__(self) -> None:
         self.namespaces: Final[Kept[dict[str, str]]] = Kept()
         """The labels of namespaces."""
+        self.persistent_volume_claims: Final[Kept[PersistentVolumeClaim]] = Kept()
+        self.persistent_volumes: Final[Kept[PersistentVolume]] = Kept()
+        self.storage_classes: Final[Kept[StorageClass]] = Kept()
+        self.csi_nodes: Final[Kept[CsiNode]] = Kept()
+        self.csi_drivers: Final[Kept[CsiDriver]] = Kept()
+        self.csi_storage_capacities: Final[Kept[CsiStorageCapacity]] = Kept()
+        self.volume_attachments: Final[Kept[VolumeAttachment]] = Kept()
+        self.resource_claims: Final[Kept[ResourceClaim]] = Kept()
+        self.resource_slices: Final[Kept[ResourceSlice]] = Kept()
+        self.device_classes: Final[Kept[DeviceClass]] = Kept()
+        self.promises: Final = Promises()
+        """What pods were promised that nobody can see yet."""
+
+
+class Surrounding(Protocol):
+    """An object of any of the kinds."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+
+KEPT: Final[Mapping[Resource, str]] = {
+    resources.PERSISTENT_VOLUME_CLAIMS: "persistent_volume_claims",
+    resources.PERSISTENT_VOLUMES: "persistent_volumes",
+    resources.STORAGE_CLASSES: "storage_classes",
+    resources.CSI_NODES: "csi_nodes",
+    resources.CSI_DRIVERS: "csi_drivers",
+    resources.CSI_STORAGE_CAPACITIES: "csi_storage_capacities",
+    resources.VOLUME_ATTACHMENTS: "volume_attachments",
+    resources.RESOURCE_CLAIMS: "resource_claims",
+    resources.RESOURCE_SLICES: "resource_slices",
+    resources.DEVICE_CLASSES: "device_classes",
+}
+"""By kind where `Surroundings` keeps it; namespaces are kept by their labels."""

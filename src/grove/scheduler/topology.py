@@ -20,9 +20,11 @@ from grove.scheduler.predicates.rule import Array, Counts, Slots
 class Level:
     """The domains of one level, numbered in the order of their paths."""
 
-    __slots__ = ("domain_of", "ends", "key", "paths", "starts")
+    __slots__ = ("covers", "domain_of", "ends", "key", "paths", "starts")
 
-    def __init__(self, key: str, starts: Slots, ends: Slots, domain_of: Slots, paths: list[tuple[str, ...]]) -> None:
+    def __init__(
+        self, key: str, starts: Slots, ends: Slots, domain_of: Slots, paths: list[tuple[str, ...]], nodes: int
+    ) -> None:
         self.key: Final = key
         self.starts: Final = starts
         """Where each domain begins in `Tree.order`."""
@@ -31,6 +33,8 @@ class Level:
         """By slot: the number of its domain, or -1."""
         self.paths: Final = paths
         """By domain: the values of the labels from the broadest level down to this; empty where one is missing."""
+        self.covers: Final = int((ends - starts).sum()) == nodes
+        """Whether every node is in a domain."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -78,7 +82,7 @@ class Tree:
         starts, ends = starts[labelled], ends[labelled]
         first = self.order[starts]
         paths = [tuple(column.values[column.codes[slot]] for column in columns) for slot in first]
-        return Level(key, starts, ends, domain_of, paths)
+        return Level(key, starts, ends, domain_of, paths, len(breaks))
 
     def level(self, key: str) -> int | None:
         """The number of the level that a label key carries."""

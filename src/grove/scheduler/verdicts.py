@@ -117,16 +117,7 @@ class Refuse(NamedTuple):
     """A gang waits. Said when the reason changes, not at every try."""
 
     gang: Gang
-    reason: Literal[
-        "Unschedulable",
-        "NotFound",
-        "WaitingForPods",
-        "WaitingForBase",
-        "QueueLimit",
-        "Held",
-        "Preempting",
-        "Unsupported",
-    ]
+    reason: Reason
     message: str
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, Final
 
 from grove.api import labels
+from grove.api.conditions import timestamp
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.kube.cachedclient import Caches
@@ -19,7 +20,6 @@ from grove.kube.eventstore import ClientEvents
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS
 from grove.operator import owners, pods
-from grove.operator.conditions import timestamp
 from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES, SCALING_GROUPS
 from grove.operator.scalinggroup import wakes
 from grove.operator.scalinggroup.reconcile import ScalingGroupReconciler

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grove.api import labels
-from grove.operator.conditions import timestamp
+from grove.api.conditions import timestamp
 from grove.operator.resources import POD_CLIQUES, SCALING_GROUPS
 from grove.runtime.clock import SystemClock
 from grove.testing.controlplane import ControlPlane

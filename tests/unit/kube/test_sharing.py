@@ -148,6 +148,17 @@ def test_every_field_of_a_spec_is_in_its_text() -> None:
         "overhead": {"cpu": "1m"},
         "resources": {"requests": {"cpu": "2"}},
         "resourceClaims": [claim],
+        "os": {"name": "linux"},
+        "hostNetwork": True,
+        "hostUsers": False,
+        "securityContext": {"supplementalGroupsPolicy": "Strict", "runAsUser": 7},
+        "schedulingGroup": {"podGroupName": "g"},
+        "volumes": [
+            {**names, "persistentVolumeClaim": {"claimName": "c"}},
+            {**names, "ephemeral": {"volumeClaimTemplate": {}}},
+            {**names, "iscsi": {"iqn": "i", "readOnly": True}},
+            {**names, "emptyDir": {}},
+        ],
         "nodeName": "node",
     }
     assert tree.keys() == {field.encode_name for field in msgspec.structs.fields(PodSpec)}, "name the new field here"
@@ -156,6 +167,17 @@ def test_every_field_of_a_spec_is_in_its_text() -> None:
     assert Sharing().share(msgspec.json.decode(body, type=PodText)) == direct
     assert direct.node_name == "node"
     assert direct.spec != PodSpec()
+    assert [volume.name for volume in direct.spec.volumes] == ["", "n", ""], "only those that placement depends on"
+
+
+def test_volumes_with_random_names_do_not_tell_siblings_apart() -> None:
+    sharing = Sharing()
+    bodies = [
+        {"metadata": {"name": "p"}, "spec": {"volumes": [{"name": f"kube-api-access-{end}", "projected": {}}]}}
+        for end in ("x7", "k2")
+    ]
+    one, other = (sharing.share(msgspec.json.decode(msgspec.json.encode(body), type=PodText)) for body in bodies)
+    assert one.spec is other.spec
 
 
 def test_pods_of_a_first_list_and_of_an_event_share_their_spec(page: bytes) -> None:

@@ -9,13 +9,13 @@ import msgspec
 from msgspec.structs import replace
 
 from grove.api import labels
+from grove.api.conditions import timestamp
 from grove.api.fields import JSON
 from grove.api.kinds.meta import ObjectMeta, OwnerReference
 from grove.api.kinds.podclique import PodCliqueStatus
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import Condition, PodView
-from grove.operator.conditions import timestamp
 from grove.operator.views import PodCliqueView
 
 NOW = datetime.datetime(2030, 1, 1, 12, 0, tzinfo=datetime.UTC)

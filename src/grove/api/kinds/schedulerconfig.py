@@ -107,6 +107,10 @@ class Nodes(Struct, frozen=True, kw_only=True):
     ignored_resources: Annotated[
         tuple[str, ...], Field("Extended resources that other components schedule; they are not counted.")
     ] = ()
+    toleration_comparisons: Annotated[
+        bool,
+        Field("Whether tolerations may compare numbers (Gt, Lt): where Kubernetes lets pods have such tolerations."),
+    ] = False
 
 
 class SchedulerConfiguration(Struct, frozen=True, kw_only=True):

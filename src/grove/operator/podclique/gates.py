@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from grove.api.conditions import is_true
 from grove.api.kinds.podgang import PodGang
-from grove.operator.conditions import is_true
 
 INITIALIZED = "Initialized"
 

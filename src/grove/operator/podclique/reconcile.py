@@ -11,31 +11,31 @@ import datetime
 
 from msgspec.structs import replace
 
-from grove.api import labels
+from grove.api import labels, statuses
 from grove.api.kinds.podclique import PodCliqueStatus
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.kube.clock import Clock
 from grove.kube.errors import NotFound
 from grove.kube.events import EventType, Recorder
 from grove.kube.objects import PodView
+from grove.kube.regarding import regarding
 from grove.kube.resources import PODS
-from grove.operator import failures, pods, statuses
+from grove.operator import failures, pods
 from grove.operator.backends.registry import Backends
 from grove.operator.failures import StepError
-from grove.operator.pace import Pace
 from grove.operator.places import clique_of
 from grove.operator.podclique import gates, plan, podbuild, rollout, status
 from grove.operator.podclique.doing import Doing, Template
 from grove.operator.podclique.plan import Plan, Wanted
 from grove.operator.podclique.podbuild import Blueprint
 from grove.operator.podclique.settings import PodSettings
-from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUES
 from grove.operator.views import PodCliqueView
 from grove.operator.world import Key, World
 from grove.operator.writer import Writer
 from grove.runtime.batches import Momentum
 from grove.runtime.outcomes import Outcome, RequeueAfter, Retry
+from grove.runtime.pace import Pace
 
 
 class PodCliqueReconciler:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import datetime
 from typing import Final
 
+from grove.api.conditions import moment
 from grove.kube.objects import PodView
-from grove.operator.conditions import moment
 
 REPLACEMENTS: Final = "grove.io/replacements"
 OLD_ENOUGH: Final = datetime.timedelta(minutes=10)

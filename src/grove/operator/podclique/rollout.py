@@ -14,11 +14,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from grove.api import durations
+from grove.api.conditions import moment, timestamp
 from grove.api.kinds.podclique import PodCliqueUpdateProgress, PodSelection
 from grove.api.kinds.scaling import RollingUpdate
 from grove.kube.objects import PodView
 from grove.operator import pods as of
-from grove.operator.conditions import moment, timestamp
 
 ON_DELETE: Final = "OnDelete"
 EVER: Final = "9999"

@@ -12,15 +12,15 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from grove.api import labels
+from grove.api import conditions, labels
 from grove.api.kinds.meta import Condition, LastError
 from grove.api.kinds.podclique import PodCliqueStatus, PodCliqueUpdateProgress
 from grove.kube.objects import PodView
-from grove.operator import conditions, pods
-from grove.operator.pace import COMING_UP, STEADY, Patience
+from grove.operator import pods
 from grove.operator.podclique import rollout
 from grove.operator.pods import Counts
 from grove.operator.views import PodCliqueView
+from grove.runtime.pace import COMING_UP, STEADY, Patience
 
 SCHEDULED: Final = "PodCliqueScheduled"
 BREACHED: Final = "MinAvailableBreached"

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from grove.api import labels
+from grove.api import labels, statuses
 from grove.api.fields import JSON
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podcliqueset import PodCliqueSet
@@ -20,7 +20,6 @@ from grove.kube.clock import Clock
 from grove.kube.errors import KubeError, NotFound
 from grove.kube.events import Recorder, Regarding
 from grove.kube.resources import Resource
-from grove.operator import statuses
 from grove.operator.failures import StepError, last_errors, last_operation
 from grove.operator.podcliqueset import phases
 from grove.operator.podcliqueset.children import is_going

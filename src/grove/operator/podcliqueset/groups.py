@@ -10,11 +10,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from grove.api import codec, labels
+from grove.api import codec, labels, statuses
 from grove.api.fields import JSON
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
-from grove.operator import cliquesync, statuses
+from grove.operator import cliquesync
 from grove.operator.cliquesync import TEMPLATE_KEYS
 from grove.operator.podcliqueset import children
 from grove.operator.podcliqueset.children import Patch, Plan

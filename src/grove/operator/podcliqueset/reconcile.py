@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from grove.api import codec, labels
+from grove.api import codec, conditions, labels, statuses
 from grove.api.fields import JSON
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podcliqueset_status import PodCliqueSetStatus
@@ -19,10 +19,9 @@ from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.kube.clock import Clock
 from grove.kube.errors import KubeError
 from grove.kube.events import Recorder
-from grove.operator import conditions, statuses
+from grove.kube.regarding import regarding
 from grove.operator.ease import Ease
 from grove.operator.owners import is_controlled_by
-from grove.operator.pace import Pace
 from grove.operator.podcliqueset import plan, replicas, rollout, steps, termination
 from grove.operator.podcliqueset.deletion import Deletion
 from grove.operator.podcliqueset.happenings import Happenings
@@ -30,11 +29,11 @@ from grove.operator.podcliqueset.snapshot import Snapshot, look
 from grove.operator.podcliqueset.status import Outcome as Ended
 from grove.operator.podcliqueset.status import gist, is_urgent, summary
 from grove.operator.podcliqueset.steps import Steps
-from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUE_SETS, POD_GANGS, SCALING_GROUPS
 from grove.operator.world import Key, World
 from grove.operator.writer import ForeignObjectError, Writer
 from grove.runtime.outcomes import Outcome, RequeueAfter
+from grove.runtime.pace import Pace
 
 REPLICA_CODE: Final = "ERR_DELETE_PCS_REPLICA"
 GANG_CODE: Final = "ERR_CREATE_OR_PATCH_PODGANG"

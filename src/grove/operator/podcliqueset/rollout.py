@@ -13,9 +13,9 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
+from grove.api.conditions import timestamp
 from grove.api.kinds.podcliqueset import PodCliqueSetSpec
 from grove.api.kinds.podcliqueset_status import PodCliqueSetStatus, ReplicaUpdate, UpdateProgress
-from grove.operator.conditions import timestamp
 
 
 class Replica(msgspec.Struct, frozen=True):

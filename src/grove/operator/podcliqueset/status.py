@@ -9,7 +9,8 @@ from typing import Final, Literal, get_args
 import msgspec
 from msgspec.structs import replace
 
-from grove.api import labels
+from grove.api import conditions, labels
+from grove.api.conditions import Status, put, without
 from grove.api.kinds.meta import LastOperation
 from grove.api.kinds.podcliqueset_status import (
     CurrentlyUpdating,
@@ -19,8 +20,6 @@ from grove.api.kinds.podcliqueset_status import (
     UpdateProgress,
 )
 from grove.api.kinds.podgang import PodGang
-from grove.operator import conditions
-from grove.operator.conditions import Status, put, without
 from grove.operator.failures import StepError, last_errors, last_operation
 from grove.operator.podcliqueset import phases, replicas, rollout, termination
 from grove.operator.podcliqueset.snapshot import Snapshot

@@ -16,8 +16,9 @@ from typing import Final
 
 import msgspec
 
+from grove.api import conditions
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
-from grove.operator import conditions, delays, progress
+from grove.operator import delays, progress
 from grove.operator.podcliqueset.children import is_going
 from grove.operator.podcliqueset.snapshot import Snapshot
 from grove.operator.views import PodCliqueView

@@ -13,10 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from grove.api import labels
+from grove.api.conditions import moment
 from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodView
 from grove.operator import pods
-from grove.operator.conditions import moment
 from grove.operator.tree import CliquePlace, GangPlace, Tree, least
 from grove.operator.views import PodCliqueView
 

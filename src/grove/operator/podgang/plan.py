@@ -12,11 +12,11 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from grove.api import codec, labels
+from grove.api import codec, labels, statuses
 from grove.api.fields import JSON, fields_of
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podgang import PodGang, PodGangSpec
-from grove.operator import owners, statuses
+from grove.operator import owners
 from grove.operator.podgang import marks
 from grove.operator.podgang.members import Member
 from grove.operator.podgang.spec import is_constrained, spec

@@ -9,23 +9,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from typing import Final, TypeVar
 
-from grove.api import labels
+from grove.api import labels, statuses
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podgang import PodGang
 from grove.kube.clock import Clock
 from grove.kube.errors import Conflict, Invalid, KubeError, NotFound
 from grove.kube.events import EventType, Recorder
 from grove.kube.objects import PodView
+from grove.kube.regarding import regarding
 from grove.kube.resources import PODS
-from grove.operator import places, statuses
+from grove.operator import places
 from grove.operator.backends.registry import Backends
 from grove.operator.failures import StepError
 from grove.operator.owners import controller_of, is_controlled_by
-from grove.operator.pace import Pace
 from grove.operator.podgang import members as gang_members
 from grove.operator.podgang import plan, status
 from grove.operator.podgang.members import Member
-from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUE_SETS, POD_GANGS
 from grove.operator.topology import levels
 from grove.operator.tree import GangPlace, Tree
@@ -33,6 +32,7 @@ from grove.operator.views import PodCliqueView
 from grove.operator.world import Key, World
 from grove.operator.writer import ForeignObjectError, Writer
 from grove.runtime.outcomes import Outcome, RequeueAfter, RequeueAt, Retry
+from grove.runtime.pace import Pace
 
 T = TypeVar("T")
 

@@ -17,11 +17,12 @@ from typing import Final, Literal
 import msgspec
 from msgspec.structs import replace
 
+from grove.api import conditions
 from grove.api.kinds.meta import Condition
 from grove.api.kinds.podgang import PodGangStatus
-from grove.operator import conditions, pods
-from grove.operator.pace import STEADY, Patience
+from grove.operator import pods
 from grove.operator.podgang.members import Member
+from grove.runtime.pace import STEADY, Patience
 
 Phase = Literal["Pending", "Starting", "Running"]
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from grove.api import conditions
 from grove.kube.objects import PodView
-from grove.operator import cliquesync, conditions, pods, progress
+from grove.operator import cliquesync, pods, progress
 from grove.operator.tree import CliquePlace, GroupPlace, Tree
 from grove.operator.views import PodCliqueView
 

@@ -11,11 +11,11 @@ from grove.api.kinds.meta import ObjectMeta
 from grove.kube.errors import Conflict, NotFound
 from grove.kube.events import EventType, Recorder
 from grove.kube.fence import NotLeaderError
+from grove.kube.regarding import regarding
 from grove.kube.resources import Resource
 from grove.operator import places
 from grove.operator.cliquesync import Create, Patch, Plan
 from grove.operator.failures import StepError
-from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES, SCALING_GROUPS
 from grove.operator.views import PodCliqueView
 from grove.operator.writer import Writer

@@ -11,16 +11,15 @@ from typing import Final
 
 import msgspec
 
-from grove.api import labels
+from grove.api import labels, statuses
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup, PodCliqueScalingGroupStatus
 from grove.kube.clock import Clock
 from grove.kube.errors import Conflict, NotFound
 from grove.kube.events import Recorder
-from grove.operator import cliquesync, delays, owners, places, statuses
+from grove.kube.regarding import regarding
+from grove.operator import cliquesync, delays, owners, places
 from grove.operator.ease import Ease
-from grove.operator.pace import COMING_UP, STEADY, Pace
-from grove.operator.regarding import regarding
 from grove.operator.resources import POD_CLIQUES, SCALING_GROUPS
 from grove.operator.scalinggroup import copies, plan, rollout, status, termination
 from grove.operator.scalinggroup.copies import Copy
@@ -32,6 +31,7 @@ from grove.operator.tree import GroupPlace, Tree
 from grove.operator.world import Key, World, key_of
 from grove.operator.writer import Writer
 from grove.runtime.outcomes import Outcome, RequeueAfter, RequeueAt, Retry
+from grove.runtime.pace import COMING_UP, STEADY, Pace
 
 ON_DELETE: Final = "OnDelete"
 

@@ -14,11 +14,11 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from grove.api.conditions import moment, timestamp
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.scaling import RollingUpdate
 from grove.api.kinds.scalinggroup import ReplicaSelection, ScalingGroupUpdateProgress
 from grove.operator import delays
-from grove.operator.conditions import moment, timestamp
 from grove.operator.scalinggroup.copies import Copy
 
 LONGEST_LIST: Final = 50

@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from grove.api import labels
+from grove.api import conditions, labels
 from grove.api.kinds.meta import Condition, LastOperation
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup, PodCliqueScalingGroupStatus, ScalingGroupUpdateProgress
-from grove.operator import conditions, failures, progress
+from grove.operator import failures, progress
 from grove.operator.failures import StepError
 from grove.operator.scalinggroup import rollout as rollouts
 from grove.operator.scalinggroup.copies import Copy

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from grove.api.conditions import Status
 from grove.api.kinds.podcliqueset import PodCliqueSetTemplate
 from grove.api.kinds.podgang import GangTopologyConstraint, PackConstraint
 from grove.api.kinds.topology import ClusterTopologyBinding, TopologyConstraint
-from grove.operator.conditions import Status
 
 CONDITION: Final = "TopologyLevelsUnavailable"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from grove.api import statuses
 from grove.api.kinds.operatorconfig import Backend
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.kube.clock import Clock
 from grove.kube.errors import Conflict, NotFound
 from grove.kube.events import Recorder
+from grove.kube.regarding import regarding
 from grove.kube.store import Change
-from grove.operator import statuses
-from grove.operator.regarding import regarding
 from grove.operator.resources import TOPOLOGY_BINDINGS
 from grove.operator.topology import status
 from grove.operator.world import Key, World, key_of

@@ -10,6 +10,7 @@ import datetime
 from collections.abc import Mapping
 from typing import Final
 
+from grove.api import conditions
 from grove.api.kinds.operatorconfig import Backend
 from grove.api.kinds.topology import (
     ClusterTopologyBinding,
@@ -17,7 +18,6 @@ from grove.api.kinds.topology import (
     SchedulerTopologyBinding,
     SchedulerTopologyStatus,
 )
-from grove.operator import conditions
 
 DRIFT: Final = "SchedulerTopologyDrift"
 

@@ -7,6 +7,7 @@ that come and go, also of those that a trial puts and takes back: `placed` with 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -62,6 +63,20 @@ class Rule(Protocol):
         """
         ...
 
+    def only_shrinks(self, cls: PodClass) -> bool:
+        """Whether pods that come, of whatever class, never raise the limit: so of ports and anti-affinity, not of
+        affinity and spread. Then it bounds what a gang can do, and is part of the proof that it has no place."""
+        ...
+
+    def interacts(self, classes: Sequence[PodClass]) -> bool:
+        """Whether pods of these classes constrain one another, so that they must be placed one by one.
+
+        Where not, `limit` is exact about several pods of each while only such pods come: one that is placed uses up one
+        of what its class has there, and changes nothing else. It is asked before the first of them is placed, when none
+        of them may be dynamic yet.
+        """
+        ...
+
     def penalty(self, cls: PodClass) -> Counts | None:
         """For every slot what is against it as a matter of taste: preferred affinity and the like. Lower is better."""
         ...
@@ -99,6 +114,12 @@ class Lenient:
 
     def limit(self, cls: PodClass) -> Counts | None:
         return None
+
+    def only_shrinks(self, cls: PodClass) -> bool:
+        return False
+
+    def interacts(self, classes: Sequence[PodClass]) -> bool:
+        return any(self.is_dynamic(cls) for cls in classes)  # unless it knows better
 
     def penalty(self, cls: PodClass) -> Counts | None:
         return None

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from grove.api import labels
+from grove.api.conditions import timestamp
 from grove.api.fields import JSON
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.policy import Policy
@@ -24,7 +25,6 @@ from grove.kube.fence import NotLeaderError
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS, Resource
 from grove.operator.backends.registry import Backends
-from grove.operator.conditions import timestamp
 from grove.operator.podclique.reconcile import PodCliqueReconciler
 from grove.operator.podclique.settings import PodSettings
 from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES

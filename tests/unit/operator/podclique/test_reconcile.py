@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from grove.api import labels
+from grove.api import conditions, labels
 from grove.kube.fence import NotLeaderError
 from grove.kube.resources import PODS
-from grove.operator import conditions, pods
+from grove.operator import pods
 from grove.operator.failures import StepError
 from grove.operator.podclique import status
 from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES, POD_GANGS

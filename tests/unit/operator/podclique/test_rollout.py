@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from grove.api.conditions import timestamp
 from grove.api.kinds.podclique import PodCliqueUpdateProgress, PodSelection
 from grove.api.kinds.scaling import RollingUpdate
 from grove.kube.objects import PodView
-from grove.operator.conditions import timestamp
 from grove.operator.podclique import rollout
 from tests.unit.operator.builders import NEW, NOW, OLD, at, crashed, pod
 

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from grove.api import conditions
+from grove.api.conditions import timestamp
 from grove.api.kinds.meta import LastError
 from grove.api.kinds.podclique import PodCliqueStatus, PodCliqueUpdateProgress
 from grove.kube.objects import PodView
-from grove.operator import conditions
-from grove.operator.conditions import timestamp
-from grove.operator.pace import COMING_UP, STEADY
 from grove.operator.podclique import status
 from grove.operator.podclique.status import Seen
 from grove.operator.views import PodCliqueView
+from grove.runtime.pace import COMING_UP, STEADY
 from tests.unit.operator.builders import NEW, NOW, OLD, at, clique, crashed, pod, unschedulable
 
 RUNNING = PodCliqueUpdateProgress(

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from grove.api import codec, defaults, labels, schema, structural
+from grove.api import codec, conditions, defaults, labels, schema, structural
 from grove.api.errors import Problems
 from grove.api.kinds import catalog
 from grove.api.kinds.meta import ObjectMeta
@@ -18,7 +18,7 @@ from grove.api.kinds.podgang import PodGang
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.api.policy import Policy
 from grove.kube.objects import PodView
-from grove.operator import conditions, owners
+from grove.operator import owners
 from grove.operator.cliquesync import Plan as CliquePlan
 from grove.operator.podcliqueset import children
 from grove.operator.podcliqueset import plan as plans

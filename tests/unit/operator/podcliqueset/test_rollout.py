@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from grove.api.conditions import timestamp
 from grove.api.kinds.podcliqueset import PodCliqueSetSpec
 from grove.api.kinds.podcliqueset_status import PodCliqueSetStatus, ReplicaUpdate, UpdateProgress
-from grove.operator.conditions import timestamp
 from grove.operator.podcliqueset import rollout
 from grove.operator.podcliqueset.rollout import Replica
 from tests.unit.operator.podcliqueset.builders import at, clique, pcs

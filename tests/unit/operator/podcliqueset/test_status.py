@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from grove.api import conditions, statuses
 from grove.api.kinds.podcliqueset_status import PodCliqueSetStatus, ReplicaUpdate, UpdateProgress
 from grove.api.kinds.podgang import PodGang
 from grove.kube.resources import SERVICES
-from grove.operator import conditions, statuses
 from grove.operator.failures import StepError
 from grove.operator.podcliqueset import status, termination
 from grove.operator.podcliqueset.status import Outcome

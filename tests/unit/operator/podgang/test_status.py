@@ -4,12 +4,12 @@ import datetime
 
 import pytest
 
+from grove.api import conditions, statuses
 from grove.api.kinds.meta import Condition
 from grove.api.kinds.podgang import PodGangStatus
-from grove.operator import conditions, statuses
-from grove.operator.pace import STEADY
 from grove.operator.podgang import status
 from grove.operator.podgang.status import Count
+from grove.runtime.pace import STEADY
 from tests.unit.operator.podgang.builders import NOW, Cluster, clique, pcs, pod, unschedulable
 
 LATER = NOW + datetime.timedelta(minutes=1)

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from grove.api import codec, labels
+from grove.api.conditions import timestamp
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.kube.objects import PodView
 from grove.operator import cliquesync, owners
-from grove.operator.conditions import timestamp
 from grove.operator.resources import SCALING_GROUPS
 from grove.operator.tree import CliquePlace, GroupPlace, Tree
 from grove.operator.views import PodCliqueView

@@ -11,6 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from grove.api import labels
+from grove.api.conditions import timestamp
 from grove.api.fields import Struct
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podcliqueset import PodCliqueSet
@@ -21,7 +22,6 @@ from grove.kube.events import EventType, Regarding
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS, Resource
 from grove.operator import owners
-from grove.operator.conditions import timestamp
 from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES, SCALING_GROUPS
 from grove.operator.scalinggroup.reconcile import ScalingGroupReconciler
 from grove.operator.tree import GroupPlace, Tree

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from grove.api import labels
+from grove.api.conditions import timestamp
 from grove.kube.errors import Conflict, Forbidden
 from grove.kube.fence import NotLeaderError
-from grove.operator.conditions import timestamp
 from grove.operator.failures import StepError
 from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES, SCALING_GROUPS
 from grove.operator.tree import Tree

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from grove.api.conditions import timestamp
 from grove.api.kinds.scaling import RollingUpdate
 from grove.api.kinds.scalinggroup import ReplicaSelection, ScalingGroupUpdateProgress
-from grove.operator.conditions import timestamp
 from grove.operator.scalinggroup.copies import Copy
 from grove.operator.scalinggroup.rollout import Rollout, Situation, Turn, decide, is_running, turn
 from tests.unit.operator.scalinggroup.builders import after, leader_and_worker

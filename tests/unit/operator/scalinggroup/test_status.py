@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from grove.api import conditions, statuses
+from grove.api.conditions import timestamp
 from grove.api.kinds.scalinggroup import (
     PodCliqueScalingGroup,
     PodCliqueScalingGroupStatus,
     ReplicaSelection,
     ScalingGroupUpdateProgress,
 )
-from grove.operator import conditions, statuses
-from grove.operator.conditions import timestamp
 from grove.operator.failures import StepError
 from grove.operator.scalinggroup.copies import Copy
 from grove.operator.scalinggroup.rollout import Rollout

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from grove.api.conditions import timestamp
 from grove.kube.resources import PODS
-from grove.operator.conditions import timestamp
 from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES, SCALING_GROUPS
 from grove.operator.scalinggroup import wakes
 from grove.operator.world import Key

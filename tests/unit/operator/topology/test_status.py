@@ -4,8 +4,8 @@ import datetime
 from typing import Any
 
 from grove.api import codec
+from grove.api.conditions import find
 from grove.api.kinds.topology import ClusterTopologyBinding, ClusterTopologyBindingStatus
-from grove.operator.conditions import find
 from grove.operator.topology import status
 
 NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)

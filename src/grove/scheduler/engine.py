@@ -1,0 +1,505 @@
+"""The scheduler's mind: told what there is and what became of its decisions, it says what is to be done.
+
+    engine.node(view); engine.pod(view); engine.gang(view)
+    for decision in engine.decide(now):
+        ...
+
+Nothing here reads a clock or waits, and equal histories give equal decisions: the live loop, dry runs, replay and
+benchmarks use the same engine. What it has decided it takes for done (a pod is assumed to be on its node) until it is
+told otherwise. One thread owns an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from math import inf
+from typing import Final, NamedTuple, TypeAlias
+
+from grove.api import labels
+from grove.api.kinds.podgang import PodGang
+from grove.kube.objects import PodView
+from grove.scheduler import crews, demands, explain, model, reservations
+from grove.scheduler.cluster import Cluster, Placed
+from grove.scheduler.explain import Explanation, Said
+from grove.scheduler.gangs import Gang
+from grove.scheduler.heads import Heads
+from grove.scheduler.knowledge import Knowledge
+from grove.scheduler.needs import PodNeeds
+from grove.scheduler.outcomes import BindFailure
+from grove.scheduler.placement.budget import Budget
+from grove.scheduler.predicates.unsupported import unsupported
+from grove.scheduler.preempting import Preempting
+from grove.scheduler.preemption.running import Policy, Running
+from grove.scheduler.registry import is_lone, key_of
+from grove.scheduler.spread import InvalidConstraint, Replica, read, spread
+from grove.scheduler.surroundings import Surroundings
+from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Refuse
+from grove.scheduler.waiting import Waiting, waiter
+from grove.scheduler.wakes import Topic, Wakes
+
+Place: TypeAlias = Callable[[Cluster, Gang, Budget], Answer]
+
+
+INITIALIZED: Final = "Initialized"
+PLAN_STEPS: Final = 100_000
+"""What a plan of preemption may cost: about a second, in the worst case."""
+
+
+class Rules(NamedTuple):
+    """What the configuration says of decisions."""
+
+    scheduler_names: Iterable[str]
+    search_steps: int = 25_000
+    search_budget: str = "250ms"
+    """The same as it was configured, to be told."""
+    replica_affinity: model.Affinity = "preferred"
+    preemption: Policy | None = Policy()
+    """None: nobody is evicted."""
+    starves_after: float = 300.0
+    held_percent: int = 10
+
+
+class Engine(Knowledge):
+    """See the top of the module. What it can be told is in `knowledge.py`."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        cluster: Cluster,
+        surroundings: Surroundings,
+        needs: PodNeeds,
+        place: Place,
+    ) -> None:
+        policy = rules.preemption or Policy()
+        super().__init__(
+            cluster=cluster,
+            surroundings=surroundings,
+            needs=needs,
+            scheduler_names=rules.scheduler_names,
+            replica_affinity=rules.replica_affinity,
+            evicts_foreign=policy.foreign_pods,
+            went=self._on_gone,
+        )
+        self.waiting: Final = Waiting(self.queues)
+        self.wakes: Final = Wakes(cluster, self.queues)
+        self.preempting: Final = Preempting(
+            cluster, self.crews, place=place, policy=policy, steps=PLAN_STEPS, enabled=rules.preemption is not None
+        )
+        self.heads: Final = Heads(cluster, self.crews, after=rules.starves_after, percent=rules.held_percent)
+        self._rules: Final = rules
+        self._place: Final = place
+        self._said: dict[str, Said] = {}
+        """What was last said of gangs that wait."""
+        self._starved: dict[str, None] = {}
+        """Gangs that found no place and have waited too long."""
+        self._unplanned: dict[tuple[demands.Signature, int, str], tuple[int, int]] = {}
+        """Gangs for which nobody could go, and in which state of the cluster."""
+        self._found: dict[str, Gang] = {}
+        """Gangs that are in line, as they are; others are looked for when it is their turn."""
+        self._now = 0.0
+
+    # What became of decisions
+
+    def bound(self, uid: str) -> None:
+        """A pod came to the node that was decided; the watch tells it too."""
+
+    def bind_failed(self, uid: str, why: BindFailure) -> None:
+        """A pod that was decided onto a node did not come there."""
+        pod = self.registry.pods.get(uid)
+        if pod is not None and pod.node_name:
+            return  # it is on a node after all
+        self.seats.take(uid)
+        self._concern([self.registry.gang_of(uid)])
+
+    def evicted(self, uid: str) -> None:
+        """A victim is on its way out; the watch tells it too."""
+
+    def evict_failed(self, uid: str, why: str) -> None:
+        """A victim stays."""
+        self._concern([self.preempting.failed(uid)])
+
+    def rejected(self, view: PodView) -> None:
+        """A node has refused a pod of ours: somebody else was there first. The watch tells by whom."""
+
+    def _on_gone(self, seat: Placed) -> None:
+        """A pod of ours has left its node for good: others waited for that, or one comes in its place."""
+        awaited = self.preempting.is_victim(seat.uid)
+        self._concern([self.preempting.gone(seat.uid)])
+        if awaited or not seat.gang:
+            return
+        owner = reservations.heir(seat.gang, self._lacks, self.successors)
+        if owner is not None and self.cluster.alive[seat.slot]:
+            reservations.bequeath(self.cluster, seat, owner, self._now)
+
+    def _lacks(self, key: str) -> int:
+        """Pods that a gang wants beyond those it has and keeps room for."""
+        gang = self.find(key)
+        if gang is None:
+            return 0
+        wanted = sum(
+            max(group.minimum, len(group.placed) + len(group.waiting)) - len(group.placed) for group in gang.groups()
+        )
+        return wanted - reservations.kept(self.cluster, key)
+
+    # What had been decided before
+
+    def resume(self, key: str, puts: Sequence[tuple[str, str]]) -> Bind | None:
+        """What an earlier leader had begun: uids of pods and the nodes that they were decided onto. Taken for done if
+        every pod still waits and can go there; None: it is to be decided anew."""
+        self.seats.tell_apart()
+        gang = self.find(key)
+        if gang is None:
+            return None
+        waiting = {pod.uid: pod for group in gang.groups() for pod in group.waiting}
+        found: list[Put] = []
+        mark = self.cluster.mark()
+        for uid, node in puts:
+            pod, slot = waiting.get(uid), self.cluster.slot_of.get(node)
+            if pod is None or slot is None or self.cluster.capacity(pod.cls)[slot] < 1:
+                break
+            found.append(Put(pod, slot))
+            self.cluster.put(_seat(gang, found[-1]))
+        self.cluster.rollback(mark)
+        if len(found) < len(puts):
+            return None
+        decided = dict(puts)
+        return self._bind(gang, Found(tuple(found), tuple(pod for uid, pod in waiting.items() if uid not in decided)))
+
+    def unfit(self, uids: Collection[str]) -> Collection[str]:
+        """Of pods that are assumed on nodes, those that are gone or cannot go there as things are now."""
+        return [uid for uid in uids if not self._fits(uid)]
+
+    def _fits(self, uid: str) -> bool:
+        seat = self.cluster.pods.get(uid)
+        pod = self.registry.pods.get(uid)
+        if seat is None or pod is None or not (self.registry.is_waiting(pod) or pod.node_name):
+            return False
+        if not self.cluster.allowed(seat.cls)[seat.slot]:
+            return False
+        return all(self.cluster.free[row, seat.slot] >= 0 for row, _ in seat.requests)
+
+    # What is to be done
+
+    def next_wake(self, now: float) -> float | None:
+        """When there is something to decide; None: not before something changes."""
+        if self.changed or self.rethink or self.freed or self.waiting.statistics().ready:
+            return now
+        moments = (
+            self.wakes.next_wake(),
+            self.preempting.next_expiry(),
+            self.heads.next_look(),
+            reservations.next_expiry(self.cluster),
+        )
+        return min((moment for moment in moments if moment is not None and moment < inf), default=None)
+
+    def decide(self, now: float, *, limit: int = 1000) -> list[Decision]:
+        """The next decisions, of at most so many gangs. They are taken for done."""
+        self._now = now
+        self._catch_up(now)
+        decisions: list[Decision] = []
+        considered = 0
+        while considered < limit:
+            self._wake(now)
+            turn = self.waiting.pop()
+            if turn is None:
+                break
+            considered += 1
+            decisions += self._consider(turn.key, now)
+            if self.changed:
+                self._enlist()
+        return decisions
+
+    def _catch_up(self, now: float) -> None:
+        """Takes in what was told, and what time has brought."""
+        if self.seats.tell_apart():
+            self._found.clear()
+        self.books.measure()
+        self._concern(self.preempting.expire(now))
+        self._concern(reservations.expire(self.cluster, now))
+        if self.rethink:
+            self.rethink = False
+            self._concern(self._said)
+        self._enlist()
+        freed, self.freed = self.freed, False
+        self.heads.look(self._starving, now, freed=freed, anew=False)
+
+    def _enlist(self) -> None:
+        """Gangs that something was told of get in line, if they still want something."""
+        keys = [*self.changed]
+        self.changed.clear()
+        for key in keys:
+            gang = self.find(key)
+            if gang is None:
+                self._leave(key)
+                self.books.gone(key)
+            elif not gang.waiting:
+                self._leave(key)
+                self.books.placed(key)
+            else:
+                self.wakes.forget(key)
+                self.books.waits(gang)
+                self.waiting.put(waiter(gang, starving=key in self._starved))
+                if not gang.base:
+                    self._found[key] = gang
+            if gang is not None and gang.is_placed:
+                self.wakes.event(("base", key))
+            if gang is not None and gang.set_replica is not None:
+                self.wakes.event(("set", key_of(*gang.set_replica[:2])))
+
+    def _leave(self, key: str) -> None:
+        """A gang wants nothing any more."""
+        self._found.pop(key, None)
+        self.waiting.drop(key)
+        self.wakes.forget(key)
+        self.preempting.placed(key)
+        self.heads.left(key)
+        self._starved.pop(key, None)
+        self._said.pop(key, None)
+
+    def _wake(self, now: float) -> None:
+        while keys := self.wakes.due(now):
+            self.waiting.wake(keys)
+
+    def _consider(self, key: str, now: float) -> list[Decision]:
+        gang = self._found.pop(key, None) or self.find(key)
+        if gang is None or not gang.waiting:
+            self._leave(key)
+            return []
+        said = self._waits(gang)
+        if said is not None:
+            topics: list[Topic] = [("base", gang.base)] if said.reason == "WaitingForBase" else []
+            self.wakes.park_until(key, said.reason, *topics)
+            return self._refuse(gang, said)
+        least = self.books.least(gang)
+        limit = self.queues.may_start(gang.queue, least)
+        if limit:
+            self.wakes.park_limited(gang, least)
+            return self._refuse(gang, explain.limited(limit))
+        try:
+            gang, spread = self._spread(gang)
+        except InvalidConstraint as error:
+            self.wakes.park_until(key, "Unsupported")
+            return self._refuse(gang, explain.unsupported(str(error)))
+        answer = self.wakes.known(gang) or self._search(gang)
+        if isinstance(answer, Found) and answer.puts:
+            return [self._bind(gang, answer)]
+        if isinstance(answer, Found):
+            answer = NotFound(True, gang.root.name, "")
+        return self._without_place(gang, answer, now, spread)
+
+    def _spread(self, gang: Gang) -> tuple[Gang, str]:
+        """The gang with where the replicas of its set leave it room, and that in words."""
+        view = self.registry.gangs.get(gang.key)
+        if view is None or not view.spec.spread_constraints or gang.base:
+            return gang, ""
+        found = spread(self.cluster, self._replica(view), read(view.spec.spread_constraints), self._replicas(view))
+        return gang._replace(within=found.within, taste=found.taste), found.why
+
+    def _replicas(self, view: PodGang) -> list[Replica]:
+        """The other base gangs of a namespace."""
+        namespace = view.metadata.namespace
+        return [
+            self._replica(other)
+            for other in self.registry.gangs.values()
+            if other is not view and other.metadata.namespace == namespace and not model.base_key(other)
+        ]
+
+    def _replica(self, view: PodGang) -> Replica:
+        key = key_of(view.metadata.namespace or "", view.metadata.name)
+        own = model.set_replica(view)
+        return Replica(key, view.metadata.labels or {}, key_of(*own[:2]) if own else "", self.slots(key))
+
+    def _without_place(self, gang: Gang, answer: NotFound, now: float, spread: str) -> list[Decision]:
+        """Others go for it, or it waits."""
+        decisions, said = self._make_room(gang, now)
+        said = said or self._without_room(gang, answer, spread)
+        self.wakes.park(gang, answer, now)
+        if gang.missing:
+            self._starve(gang, now)
+        plan = self.preempting.again(gang.key)
+        if plan is not None:
+            self.wakes.at(gang.key, plan)
+        return [*decisions, *self._refuse(gang, said)]
+
+    def _without_room(self, gang: Gang, answer: NotFound, spread: str) -> Said:
+        if not gang.missing:
+            return explain.no_more_room(gang)
+        said = explain.refused(gang, answer, budget=self._rules.search_budget, levels=self.topologies.names)
+        return said._replace(sentence=explain.cut(f"{said.sentence}; {spread}")) if spread else said
+
+    def _make_room(self, gang: Gang, now: float) -> tuple[list[Decision], Said | None]:
+        """Who goes for a gang without a place, and what that means for it; None: nobody does."""
+        going = self.preempting.under_way(gang.key)
+        if going is not None and going.victims:
+            return [], explain.preempting(len(going.victims))
+        if not gang.missing or not self._could_plan(gang):
+            return [], None
+        case = (demands.signature(gang, has_holds=gang.key in self.cluster.holds), gang.priority, gang.queue)
+        state = (self.crews.version, self.cluster.changes)
+        if self._unplanned.get(case) == state:
+            return [], None
+        plan = self.preempting.plan(gang, now, eligible=self._eligible(gang))
+        if isinstance(plan, Evict):
+            if plan.victims:
+                return [plan], explain.preempting(len(plan.victims))
+            return [], explain.ending()
+        if plan.reason not in ("Waiting", "Never"):
+            if len(self._unplanned) > _REMEMBERED:
+                self._unplanned.clear()
+            self._unplanned[case] = (self.crews.version, self.cluster.changes)
+        return [], None
+
+    def _could_plan(self, gang: Gang) -> bool:
+        """Whether there is anybody who might go."""
+        if self.crews.going or not self.queues.is_flat:
+            return True
+        lowest = self.crews.lowest()
+        return gang.preempts and lowest is not None and lowest < gang.priority
+
+    def _eligible(self, gang: Gang) -> Callable[[Running], bool] | None:
+        """Where there are queues, who borrows may have to give back; else priorities decide."""
+        if self.queues.is_flat:
+            return None
+        least = self.books.least(gang)
+
+        def may_go(one: Running) -> bool:
+            return self.queues.may_evict(gang.queue, one.queue, least, is_lower=one.priority < gang.priority)
+
+        return may_go
+
+    def _starve(self, gang: Gang, now: float) -> None:
+        """Room gathers for who has waited too long."""
+        if gang.key in self._starved:
+            return
+        if not self.heads.is_starving(gang, now):
+            self.wakes.at(gang.key, self.heads.starves_at(gang))
+            return
+        self._starved[gang.key] = None
+        self.heads.look(self._starving, now, freed=True, anew=True)
+
+    def _starving(self) -> list[Gang]:
+        """In the order of their turns."""
+        found = [gang for key in self._starved if (gang := self.find(key)) is not None and gang.missing]
+        return sorted(found, key=lambda gang: (-gang.priority, gang.created, gang.key))
+
+    def _search(self, gang: Gang) -> Answer:
+        """With what is kept for the gang free, and with pods of other schedulers where they are about to come."""
+        cluster = self.cluster
+        taste = reservations.attachment(cluster, gang)
+        if taste is not None:
+            gang = gang._replace(taste=taste if gang.taste is None else gang.taste + taste)
+        mark = cluster.mark()
+        for owner in (gang.key, *self._open_heads(gang)):
+            cluster.release(owner)
+        for pod in self.seats.nominated.before(gang.priority):
+            cluster.put(pod)
+        answer = self._place(cluster, gang, Budget(self._rules.search_steps))
+        cluster.rollback(mark)
+        return answer
+
+    def _open_heads(self, gang: Gang) -> list[str]:
+        """Heads whose room the gang may use, since it will be gone in time."""
+        if not len(self.heads):
+            return []
+        view = self.registry.gangs.get(gang.key)
+        found = None if view is None else view.metadata.annotations
+        if view is None:
+            pods = [*self.registry.members(gang.key)]
+            found = pods[0].metadata.annotations if pods else None
+        if not found or labels.EXPECTED_DURATION not in found:
+            return []
+        return self.heads.open_to(crews.ends(found, self._now))
+
+    def _bind(self, gang: Gang, found: Found) -> Bind:
+        key = gang.key
+        used = self._open_heads(gang)
+        reservations.used(self.cluster, key, found.puts)
+        self.preempting.placed(key)
+        self.heads.left(key)
+        for put in found.puts:
+            self.seats.put(_seat(gang, put))
+        if used:
+            self.freed = True  # what heads hold is counted anew
+        self._starved.pop(key, None)
+        self._said.pop(key, None)
+        self.wakes.forget(key)
+        self.waiting.drop(key)
+        if gang.missing:
+            self.wakes.event(("base", key))
+        if gang.set_replica is not None:
+            self.wakes.event(("set", key_of(*gang.set_replica[:2])))
+        if found.left:
+            self._concern([key])
+        else:
+            self.books.placed(key)
+        names = self.cluster.names
+        puts = tuple((put.pod, names[put.slot]) for put in found.puts)
+        return Bind(gang, puts, len(found.left), found.score, found.domains, bool(gang.missing))
+
+    def _refuse(self, gang: Gang, said: Said) -> list[Decision]:
+        """It is told when it is news."""
+        held = self._said.get(gang.key)
+        now = explain.steady(held, said, self._now)
+        self._said[gang.key] = now
+        return [] if now is held else [Refuse(gang, now.reason, now.sentence)]
+
+    def _waits(self, gang: Gang) -> Said | None:
+        """Why there is no use in looking for a place yet."""
+        for group in gang.groups():
+            for cls in dict.fromkeys(pod.cls for pod in group.waiting):
+                why = unsupported(cls.spec)
+                if why:
+                    return explain.unsupported(f"{group.name}: {why}")
+        view = self.registry.gangs.get(gang.key)
+        if view is None:
+            return None if is_lone(gang.key) else explain.no_gang(gang.key)
+        conditions = () if view.status is None else view.status.conditions
+        if any(one.type == INITIALIZED and one.status == "False" for one in conditions):
+            return explain.not_initialized()
+        if any(len(group.placed) + len(group.waiting) < group.minimum for group in gang.groups()):
+            return explain.waits_for_pods(gang)
+        if gang.base:
+            base = self.find(gang.base)
+            if base is None or not base.is_placed:
+                return explain.waits_for_base(gang.base)
+        return None
+
+    # What is known of those that wait
+
+    def why(self, key: str) -> Explanation | None:
+        """All that is known about why a gang waits, found out anew; None: it does not wait. Nothing is changed."""
+        self.seats.tell_apart()
+        gang = self.find(key)
+        if gang is None or not gang.waiting:
+            return None
+        order = self.waiting.order()
+        position = order.index(key) + 1 if key in order else 0
+        said = self._waits(gang)
+        if said is not None:
+            return explain.record(gang, said, position=position)
+        limit = self.queues.may_start(gang.queue, self.books.least(gang))
+        if limit:
+            return explain.record(gang, explain.limited(limit), position=position)
+        try:
+            gang, spread = self._spread(gang)
+        except InvalidConstraint as error:
+            return explain.record(gang, explain.unsupported(str(error)), position=position)
+        answer = self._search(gang)
+        if isinstance(answer, Found):
+            if answer.puts:
+                return None
+            answer = NotFound(True, gang.root.name, "")
+        going = self.preempting.under_way(key)
+        waits = going is not None and going.victims
+        said = explain.preempting(len(going.victims)) if going and waits else self._without_room(gang, answer, spread)
+        return explain.record(gang, said, answer, position=position)
+
+
+_REMEMBERED: Final = 4096
+
+
+def _seat(gang: Gang, put: Put) -> Placed:
+    pod = put.pod
+    key = "" if is_lone(gang.key) else gang.key
+    return Placed(pod.uid, pod.namespace, pod.name, pod.cls, put.slot, gang=key, priority=gang.priority)
