@@ -11,7 +11,7 @@ told otherwise. One thread owns an engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
@@ -35,7 +35,7 @@ from grove.scheduler.spread import InvalidConstraint, Replica, read, spread
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Refuse
 from grove.scheduler.waiting import Waiting, waiter
-from grove.scheduler.wakes import Topic, Wakes
+from grove.scheduler.wakes import SEES, Topic, Wakes
 
 Place: TypeAlias = Callable[[Cluster, Gang, Budget], Answer]
 
@@ -97,6 +97,7 @@ class Engine(Knowledge):
         """Gangs for which nobody could go, and in which state of the cluster."""
         self._found: dict[str, Gang] = {}
         """Gangs that are in line, as they are; others are looked for when it is their turn."""
+        self._nominations = 0
         self._now = 0.0
 
     # What became of decisions
@@ -183,7 +184,7 @@ class Engine(Knowledge):
 
     def next_wake(self, now: float) -> float | None:
         """When there is something to decide; None: not before something changes."""
-        if self.changed or self.rethink or self.freed or self.waiting.statistics().ready:
+        if self.changed or self.rethink or self.freed or self.waiting.ready:
             return now
         moments = (
             self.wakes.next_wake(),
@@ -258,6 +259,9 @@ class Engine(Knowledge):
         self._said.pop(key, None)
 
     def _wake(self, now: float) -> None:
+        if self._nominations != self.seats.nominated.version:
+            self._nominations = self.seats.nominated.version
+            self.wakes.event(SEES)
         while keys := self.wakes.due(now):
             self.waiting.wake(keys)
 
@@ -281,7 +285,7 @@ class Engine(Knowledge):
         except InvalidConstraint as error:
             self.wakes.park_until(key, "Unsupported")
             return self._refuse(gang, explain.unsupported(str(error)))
-        answer = self.wakes.known(gang) or self._search(gang)
+        answer = self.wakes.known(gang, sees=self._sees(gang)) or self._search(gang)
         if isinstance(answer, Found) and answer.puts:
             return [self._bind(gang, answer)]
         if isinstance(answer, Found):
@@ -314,7 +318,7 @@ class Engine(Knowledge):
         """Others go for it, or it waits."""
         decisions, said = self._make_room(gang, now)
         said = said or self._without_room(gang, answer, spread)
-        self.wakes.park(gang, answer, now)
+        self.wakes.park(gang, answer, now, sees=self._sees(gang))
         if gang.missing:
             self._starve(gang, now)
         plan = self.preempting.again(gang.key)
@@ -398,6 +402,12 @@ class Engine(Knowledge):
         cluster.rollback(mark)
         return answer
 
+    def _sees(self, gang: Gang) -> Hashable:
+        """What a gang is judged by beyond the cluster that everybody sees; None: nothing."""
+        pods = tuple([pod.uid for pod in self.seats.nominated.before(gang.priority)]) if self.seats.nominated else ()
+        heads = tuple(self._open_heads(gang))
+        return (pods, heads) if pods or heads else None
+
     def _open_heads(self, gang: Gang) -> list[str]:
         """Heads whose room the gang may use, since it will be gone in time."""
         if not len(self.heads):
@@ -448,7 +458,7 @@ class Engine(Knowledge):
         """Why there is no use in looking for a place yet."""
         for group in gang.groups():
             for cls in dict.fromkeys(pod.cls for pod in group.waiting):
-                why = unsupported(cls.spec)
+                why = unsupported(cls.spec) or cls.fault
                 if why:
                     return explain.unsupported(f"{group.name}: {why}")
         view = self.registry.gangs.get(gang.key)

@@ -7,7 +7,7 @@ import pytest
 
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podgang import PodGangStatus
-from grove.kube.objects import SchedulingGate
+from grove.kube.objects import PodStatus, SchedulingGate
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.verdicts import Bind, Refuse
 from grove.scheduler.views import PriorityClassView
@@ -252,3 +252,19 @@ def test_a_victim_that_stays_ends_the_plan_and_frees_the_room() -> None:
     evict, _ = world.decide()
     world.engine.evict_failed(evict.victims[0].uid, "its disruption budget allows none")
     assert world.cluster.holds == {}
+
+
+def test_pods_nominated_elsewhere_hold_back_only_who_is_less_important() -> None:
+    world = World(nodes=1)
+    world.engine.priority_class(priority_class("high", 100))
+    theirs = world.pod("theirs", spec(gpus=8, schedulerName="other", priority=50))
+    theirs = world.tell(msgspec.structs.replace(theirs, status=PodStatus(nominated_node_name="n0")))
+    world.gang("low", {"a": 2})
+    (refusal,) = world.decide()
+    assert refusal.reason == "Unschedulable"
+    world.gang("high", {"a": 2}, priority="high")
+    (bind,) = world.decide()
+    assert bind.gang.key == "default/high"
+    world.tell(msgspec.structs.replace(theirs, status=PodStatus()))
+    (bind,) = world.decide()
+    assert bind.gang.key == "default/low"
