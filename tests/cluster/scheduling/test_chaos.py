@@ -89,9 +89,7 @@ def test_a_gang_whose_room_is_stolen_while_nobody_looks_is_taken_back_or_finishe
     careless.started()
     # Nothing is left for the third: the other two are taken back.
     eventually(lambda: bound(gangs, "g-"), lambda found: found == 0, timeout=PATIENCE)
-    eventually(
-        lambda: gangs.condition("g", "Scheduled").get("status"), lambda found: found == "False", timeout=PATIENCE
-    )
+    gangs.refused("g")
     for node in free:
         gangs.delete(f"thief-{node}")
     for name in names:

@@ -37,15 +37,19 @@ class Storage:
     def storage_class(self, provisioner: str) -> str:
         return self.make(CLASSES, {"provisioner": provisioner, "volumeBindingMode": "WaitForFirstConsumer"})
 
-    def volume(self, storage_class: str, node: str) -> str:
+    def volume(self, storage_class: str, node: str, claim: JSON | None = None) -> str:
+        """A volume of one node; with `claim` made for it."""
         term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}
-        spec = {
+        spec: JSON = {
             "capacity": {"storage": "1Gi"},
             "accessModes": ["ReadWriteOnce"],
             "storageClassName": storage_class,
             "local": {"path": "/data"},
             "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
         }
+        if claim is not None:
+            named = {key: claim["metadata"][key] for key in ("namespace", "name", "uid")}
+            spec["claimRef"] = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **named}
         return self.make(VOLUMES, {"spec": spec})
 
     def claim(self, name: str, storage_class: str) -> None:
@@ -101,7 +105,7 @@ def test_a_volume_is_made_where_the_pod_is_to_go(gangs: Gangs, storage: Storage,
 
     node = eventually(selected, timeout=PATIENCE)
     assert gangs.where() == {}
-    storage.volume(made, node)
+    storage.volume(made, node, storage.claimed("data"))
     assert gangs.placed("writer") == {"writer": node}
 
 
@@ -117,8 +121,7 @@ def test_a_claim_to_devices_is_given_some_and_reserved(
     claims = f"{DEVICES}/namespaces/{gangs.namespace}/resourceclaims"
     requests = [{"name": "gpu", "exactly": {"deviceClassName": devices}}]
     cluster.create(claims, {"metadata": {"name": "gpu"}, "spec": {"devices": {"requests": requests}}})
-    uses = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}
-    pod = gangs.pod("user", gpus=0, **uses)
+    pod = gangs.pod("user", gpus=0, resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu"}])
     assert gangs.placed("user") == {"user": NODE}
     status = cluster.request("GET", f"{claims}/gpu")[1]["status"]
     assert [one["device"] for one in status["allocation"]["devices"]["results"]] == ["gpu-0"]
