@@ -89,7 +89,7 @@ class Trial:
         return True
 
     def _is_alone(self, pods: list[list[Pending]]) -> bool:
-        """Whether nothing was put before that could be put otherwise, and no order of the pods is better than another."""
+        """Whether nothing put before could be put otherwise, and no order of the pods is better than another."""
         return not self.put_so_far and all(self._problem.cluster.only_shrinks(one[0].cls) for one in pods)
 
     def _domains(self, pod: Pending, slots: Slots) -> Slots | None:
