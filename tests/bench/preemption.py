@@ -1,4 +1,4 @@
-"""How long a plan of preemption takes on 2,000 nodes with 700 gangs that could go, and what it costs.
+"""How long a plan of preemption takes on 2,000 nodes with 700 gangs that could go, in time of the processor.
 
 Run by `make bench-preemption`. Clusters are packed to the last device: nothing fits without somebody going.
 """
@@ -23,12 +23,15 @@ from tests.unit.scheduler.fleets import KEYS, RACK, fleet, gang, group, spec
 from tests.unit.scheduler.preemption.scene import NOW, Scene
 
 RACKS, NODES = 125, 16
-GANGS = 700
+GANGS = 745
+"""Of which about 700 come out, as the last ones of a rack are shorter."""
 BAR = 500.0
 ROUNDS = 7
 
 
-def packed(racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int = 0, small: bool = False) -> Scene:
+def packed(
+    racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int = 0, small: bool = False, surplus: float = 0.2
+) -> Scene:
     """Gangs of whole nodes, or of parts of nodes, until there is nothing left; some of them over several racks."""
     rng = random.Random(seed)
     scene = Scene(fleet(racks, nodes, blocks=max(1, racks // 8)))
@@ -62,10 +65,10 @@ def packed(racks: int, nodes: int, *, seed: int, across: float = 0.2, gangs: int
         if small and rng.random() < 0.5:
             wanted = spec(gpus=2)
             every = [slot for slot in slots for _ in range(4)]
-        surplus = int(rng.random() < 0.2 and len(every) > 2)
+        spare = int(rng.random() < surplus and len(every) > 2)
         scene.run(
             f"g{number:05}",
-            (len(every) - surplus, wanted, every),
+            (len(every) - spare, wanted, every),
             priority=rng.choice([0, 0, 0, 1, 2]),
             started=NOW - rng.randrange(60, 7200),
         )
@@ -95,14 +98,19 @@ def several(cluster: Cluster, parts: int, size: int, wanted: PodSpec) -> Gang:
 def timed(action: Callable[[], Outcome]) -> tuple[float, Outcome]:
     times = []
     for _ in range(ROUNDS):
-        start = time.perf_counter()
+        start = time.process_time()
         found = action()
-        times.append((time.perf_counter() - start) * 1000)
+        times.append((time.process_time() - start) * 1000)
     return median(times), found
 
 
 def main() -> int:
-    figures = []
+    return report("preemption", figures())
+
+
+def figures() -> list[Figure]:
+    """Milliseconds of processor time for plans of several kinds."""
+    found: list[Figure] = []
     plain = packed(RACKS, NODES, seed=1, gangs=GANGS)
     mixed = packed(RACKS, NODES, seed=2, gangs=GANGS, small=True)
     full = spec(gpus=8)
@@ -115,14 +123,14 @@ def main() -> int:
                 scene.cluster, wanted, scene.running, place=place, budget=Budget(50_000), policy=policy, now=NOW
             )
 
-        taken, found = timed(once)
-        if isinstance(found, Plan):
-            said = f"{len(found.gangs)} gangs, {len(found.victims)} pods, {found.cost}, proven {found.proven}"
+        taken, made = timed(once)
+        if isinstance(made, Plan):
+            said = f"{len(made.gangs)} gangs, {len(made.victims)} pods, {made.cost}, proven {made.proven}"
         else:
-            assert isinstance(found, NoPlan)
-            said = f"{found.reason}"
-        print(f"# {name}: {len(scene.running)} gangs run; {said}; {found.looked} steps", file=sys.stderr)
-        figures.append(Figure(f"{name}, ms", taken, bar))
+            assert isinstance(made, NoPlan)
+            said = f"{made.reason}"
+        print(f"# {name}: {len(scene.running)} gangs run; {said}; {made.looked} steps", file=sys.stderr)
+        found.append(Figure(f"plan of preemption, {name}, ms", taken, bar))
 
     def whole(scene: Scene, count: int, wanted: PodSpec, required: str | None = RACK) -> Gang:
         return gang(group(scene.cluster, "w", count, wanted), required=required, name="wanted")
@@ -137,7 +145,7 @@ def main() -> int:
         case(f"{label}: 4 parts of 4 nodes of a rack", scene, several(scene.cluster, 4, 4, full))
     lone = crowded(RACKS, NODES, seed=3)
     case("8,000 lone pods: 8 nodes of a rack", lone, whole(lone, 8, full), bar=None)
-    return report("preemption", figures)
+    return found
 
 
 if __name__ == "__main__":

@@ -6,11 +6,13 @@ Component logs are written below build/cluster-logs, and removed when the run wa
 leaves them.
 """
 
+import asyncio
 import os
 import re
 import secrets
 import shutil
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from grove.api.crds import all_crds
 from grove.testing.binaries import BinaryError
 from grove.testing.components import CONTROLLER_MANAGER
 from grove.testing.controlplane import ControlPlane
+from grove.testing.faults import FaultProxy
 from grove.testing.kubectl import Kubectl
 from grove.testing.waiting import eventually
 from tests.cluster.objects import APPLY, CRDS, Objects
@@ -130,3 +133,25 @@ def objects(cluster: ControlPlane, grove_crds: None, namespace: str) -> Iterator
     made = Objects(cluster, namespace)
     yield made
     made.close()
+
+
+@pytest.fixture
+def proxy(cluster: ControlPlane) -> Iterator[FaultProxy]:
+    """A proxy in a thread of its own."""
+    made: list[FaultProxy] = []
+    loop = asyncio.new_event_loop()
+    ready, ended = threading.Event(), asyncio.Event()
+
+    async def serve() -> None:
+        async with FaultProxy(cluster.url, cluster.ca) as proxy:
+            made.append(proxy)
+            ready.set()
+            await ended.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    ready.wait()
+    yield made[0]
+    loop.call_soon_threadsafe(ended.set)
+    thread.join()
+    loop.close()

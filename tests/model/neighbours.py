@@ -250,9 +250,9 @@ class World:
             labels = self._labels(name)
             if any(other["topologyKey"] not in labels for other in hard):
                 continue
-            if one.get("nodeAffinityPolicy", "Honor") == "Honor" and not self._chosen(asked, name):
+            if one.get("nodeAffinityPolicy", "Honor") == "Honor" and not self.chosen(asked, name):
                 continue
-            if one.get("nodeTaintsPolicy", "Ignore") == "Honor" and not self._tolerated(asked, name):
+            if one.get("nodeTaintsPolicy", "Ignore") == "Honor" and not self.tolerated(asked, name):
                 continue
             domain = labels[one["topologyKey"]]
             counts[domain] = counts.get(domain, 0) + sum(
@@ -269,7 +269,8 @@ class World:
             and matches(wanted, other["metadata"]["labels"])
         )
 
-    def _chosen(self, asked: JSON, node: str) -> bool:
+    def chosen(self, asked: JSON, node: str) -> bool:
+        """Whether a pod chooses a node by its labels."""
         labels = self._labels(node)
         spec = asked["spec"]
         if any(labels.get(key) != value for key, value in spec.get("nodeSelector", {}).items()):
@@ -277,7 +278,8 @@ class World:
         required = spec.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
         return required is None or any(matches(one, labels) for one in required["nodeSelectorTerms"])
 
-    def _tolerated(self, asked: JSON, node: str) -> bool:
+    def tolerated(self, asked: JSON, node: str) -> bool:
+        """Whether a pod tolerates a node's taints."""
         keys = {one["key"] for one in asked["spec"].get("tolerations", ())}
         return all(taint["key"] in keys for taint in self.nodes[node]["spec"].get("taints", ()))
 

@@ -19,6 +19,7 @@ VERBS: Final = {
     "manifests": "Print what a cluster needs so that Grove can run there.",
     "nodes": "Keep simulated nodes on a cluster.",
     "operator": "Run the operator: PodCliqueSets become pods.",
+    "scheduler": "Run the scheduler: whole gangs get their nodes.",
     "validate": "Check manifests without a cluster.",
 }
 """Every verb with its line in the help; the module `grove.cli.<verb>` holds its `command`."""

@@ -5,12 +5,9 @@ There is no `escalate` and no `bind`: to give waiters the right to read pods, th
 
 from __future__ import annotations
 
-from typing import Final, Literal
-
-import msgspec
+from typing import Final
 
 from grove.kube import resources
-from grove.kube.resources import Resource
 from grove.operator.resources import (
     POD_CLIQUE_SETS,
     POD_CLIQUES,
@@ -18,47 +15,28 @@ from grove.operator.resources import (
     SCALING_GROUPS,
     TOPOLOGY_BINDINGS,
 )
+from grove.runtime.permission import FOLLOW, Permission, of
 
-Where = Literal["cluster", "own namespace"]
-
-FOLLOW: Final = ("list", "watch")
-"""What a cache asks."""
 CHILD: Final = ("get", "list", "watch", "create", "patch", "delete")
 """What becomes of a child; `get` is asked about one of whose creation the answer was lost."""
 WEBHOOKS: Final = "admissionregistration.k8s.io"
-
-
-class Permission(msgspec.Struct, frozen=True):
-    """Verbs on resources of one API group, `plural` or `plural/subresource`."""
-
-    group: str
-    resources: tuple[str, ...]
-    verbs: tuple[str, ...]
-    reason: str
-    where: Where = "cluster"
-    by_request: bool = True
-    """False for what no request of ours asks for by itself: the API server looks whether we hold it, on occasion of
-    another one."""
-
-
-def _of(resource: Resource, verbs: tuple[str, ...], reason: str, *, subresource: str = "") -> Permission:
-    plural = f"{resource.plural}/{subresource}" if subresource else resource.plural
-    return Permission(resource.group, (plural,), verbs, reason)
+CLUSTER_ROLE: Final = "grove:system:grove-operator"
+"""Where all of this that is not for its own namespace is granted."""
 
 
 PERMISSIONS: Final = (
-    _of(POD_CLIQUE_SETS, (*FOLLOW, "patch"), "follows the sets, and keeps its finalizer on them"),
-    _of(POD_CLIQUES, (*CHILD, "deletecollection"), "makes, changes and removes the PodCliques of sets"),
-    _of(SCALING_GROUPS, (*CHILD, "deletecollection"), "makes, changes and removes the scaling groups of sets"),
-    _of(POD_GANGS, (*CHILD, "deletecollection"), "tells schedulers which pods belong together"),
-    _of(TOPOLOGY_BINDINGS, FOLLOW, "knows the levels that constraints name"),
+    of(POD_CLIQUE_SETS, (*FOLLOW, "patch"), "follows the sets, and keeps its finalizer on them"),
+    of(POD_CLIQUES, (*CHILD, "deletecollection"), "makes, changes and removes the PodCliques of sets"),
+    of(SCALING_GROUPS, (*CHILD, "deletecollection"), "makes, changes and removes the scaling groups of sets"),
+    of(POD_GANGS, (*CHILD, "deletecollection"), "tells schedulers which pods belong together"),
+    of(TOPOLOGY_BINDINGS, FOLLOW, "knows the levels that constraints name"),
     Permission(
         "grove.io",
         tuple(f"{one.plural}/status" for one in (POD_CLIQUE_SETS, POD_CLIQUES, SCALING_GROUPS, TOPOLOGY_BINDINGS)),
         ("patch",),
         "says how they fare",
     ),
-    _of(
+    of(
         POD_GANGS,
         ("patch",),
         "says when a gang is whole, and how it fares where its scheduler does not",
@@ -71,16 +49,16 @@ PERMISSIONS: Final = (
         "makes children whose owner waits for them when it is deleted in the foreground",
         by_request=False,
     ),
-    _of(
+    of(
         resources.PODS,
         (*CHILD, "deletecollection"),
         "makes, opens the gates of, and removes pods; and lets waiters read them",
     ),
-    _of(resources.SERVICES, CHILD, "headless Services"),
-    _of(resources.AUTOSCALERS, CHILD, "autoscalers of PodCliques and scaling groups"),
-    _of(resources.ROLES, CHILD, "the right of waiters to read pods"),
-    _of(resources.ROLE_BINDINGS, CHILD, "who has that right"),
-    _of(resources.CORE_EVENTS, ("create", "patch"), "tells what happened, for kubectl describe"),
+    of(resources.SERVICES, CHILD, "headless Services"),
+    of(resources.AUTOSCALERS, CHILD, "autoscalers of PodCliques and scaling groups"),
+    of(resources.ROLES, CHILD, "the right of waiters to read pods"),
+    of(resources.ROLE_BINDINGS, CHILD, "who has that right"),
+    of(resources.CORE_EVENTS, ("create", "patch"), "tells what happened, for kubectl describe"),
     Permission(
         WEBHOOKS,
         ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
@@ -99,6 +77,13 @@ PERMISSIONS: Final = (
         ("create",),
         "applies those that are not there yet",
         by_request=False,
+    ),
+    Permission(
+        resources.CLUSTER_ROLES.group,
+        (resources.CLUSTER_ROLES.plural,),
+        ("get",),
+        "makes its own role the owner of its webhooks, so that they go when it goes",
+        names=(CLUSTER_ROLE,),
     ),
     Permission(
         "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -15,14 +16,15 @@ from grove.scheduler.surroundings import Surroundings
 JSON: TypeAlias = dict[str, Any]
 
 
-def allocated(claim: ResourceClaim, promise: DevicePromise, surroundings: Surroundings) -> JSON:
-    """`status.allocation`."""
+def allocated(claim: ResourceClaim, promise: DevicePromise, surroundings: Surroundings, now: float) -> JSON:
+    """`status.allocation`. The time is not for us: without it kube-scheduler can reserve it for no pod."""
     devices: JSON = {"results": [codec.encode(one) for one in promise.results]}
     chosen = list(dict.fromkeys(one.request for one in promise.results))
     config = [*_of_classes(claim, chosen, surroundings), *_of_claim(claim, chosen)]
     if config:
         devices["config"] = config
-    found: JSON = {"devices": devices}
+    time = datetime.datetime.fromtimestamp(int(now), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    found: JSON = {"devices": devices, "allocationTimestamp": time}
     if promise.reach is not None:
         found["nodeSelector"] = codec.encode(promise.reach)
     return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
+from grove.scheduler import settings
+from grove.scheduler.awareness import Awareness
 from grove.scheduler.cluster import Cluster
 from grove.scheduler.engine import Engine
 from grove.scheduler.needs import PodNeeds
@@ -15,14 +17,10 @@ def engine(configuration: SchedulerConfiguration) -> Engine:
     """An engine that has been told nothing yet."""
     surroundings = Surroundings()
     needs = PodNeeds(surroundings)
-    cluster = Cluster(needs=needs, ignored_resources=configuration.nodes.ignored_resources)
-    cluster.obey(rules(cluster, surroundings, configuration))
-    return Engine(
-        cluster=cluster,
-        surroundings=surroundings,
+    cluster = Cluster(
         needs=needs,
-        place=place,
-        scheduler_names=configuration.scheduler_names,
-        search_steps=25_000,
-        replica_affinity=configuration.placement.replica_affinity,
+        ignored_resources=configuration.nodes.ignored_resources,
+        awareness=Awareness(configuration.nodes),
     )
+    cluster.obey(rules(cluster, surroundings, configuration))
+    return Engine(settings.rules(configuration), cluster=cluster, surroundings=surroundings, needs=needs, place=place)

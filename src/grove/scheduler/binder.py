@@ -14,7 +14,7 @@ import datetime
 import logging
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -42,6 +42,7 @@ from grove.scheduler.gangs import Pending
 from grove.scheduler.hands import Head
 from grove.scheduler.kinds import DECISION, POD_GANGS
 from grove.scheduler.outcomes import Again, BindFailure, Bound
+from grove.scheduler.preparer import NotPrepared, Preparer
 from grove.scheduler.record import Target
 from grove.scheduler.verdicts import Bind
 from grove.scheduler.world import World
@@ -49,16 +50,9 @@ from grove.scheduler.world import World
 log = logging.getLogger(__name__)
 
 Put = tuple[Pending, str]
-Prepare = Callable[[Bind], Awaitable[str]]
-"""Readies what pods need before they are bound; gives why that could not be done, empty if it was."""
-
 AGAIN: Final = Backoff(first=0.2, longest=5.0, jitter=0.5)
 DOUBTFUL: Final = (ServerError, TooManyRequests, Unauthorized)
 """Answers after which nobody knows what was done, or another try may help; so do errors that are no answers."""
-
-
-async def nothing_to_prepare(_: Bind) -> str:
-    return ""
 
 
 class Statistics(NamedTuple):
@@ -86,11 +80,9 @@ class Binder:
         patience: float,
         clock: Clock,
         rng: random.Random,
-        prepare: Prepare = nothing_to_prepare,
-        done: Callable[[Bind], None] = lambda _: None,
+        preparer: Preparer,
     ) -> None:
-        """`patience`: seconds that a pod is tried for, and a gang may be half bound. `done` is told of each decision
-        that has brought pods to nodes."""
+        """`patience`: seconds that a pod is tried for, and a gang may be half bound."""
         self.name = "binder"
         self._world = world
         self._head = head
@@ -100,8 +92,7 @@ class Binder:
         self._patience = patience
         self._clock = clock
         self._rng = rng
-        self._prepare = prepare
-        self._done = done
+        self._preparer = preparer
         self._waiting: asyncio.Queue[tuple[Bind, datetime.datetime | None]] = asyncio.Queue()
         self._under_way = 0
         self._bound = self._records = 0
@@ -131,13 +122,12 @@ class Binder:
 
     async def _carry_out(self, decision: Bind, until: datetime.datetime | None) -> None:
         began, left = self._clock.monotonic(), len(decision.puts)
-        deadline = began + self._patience
         try:
             why = await self._ready(decision, until)
             if why is None:
+                deadline = self._clock.monotonic() + self._patience
                 for wave in self._waves(decision):
                     await asyncio.gather(*(self._bind(put, deadline) for put in wave))
-                self._done(decision)
             else:
                 for pod, _ in decision.puts:
                     self._fail(pod, why)
@@ -155,11 +145,13 @@ class Binder:
             why = await self._record(decision, until)
             if why is not None:
                 return why
-        problem = await self._prepare(decision)
-        if problem:
-            return BindFailure("NotPrepared", problem)
+        try:
+            steps = await self._preparer.prepare(decision)
+        except NotPrepared as error:
+            return BindFailure("NotPrepared", str(error))
         unfit = self._head.unfit([pod.uid for pod, _ in decision.puts])
         if unfit:
+            await self._preparer.undo(steps)
             count = f"{len(unfit)} of {len(decision.puts)}"
             return BindFailure("Changed", f"{count} pods cannot go to their nodes any more")
         return None

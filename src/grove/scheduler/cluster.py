@@ -15,9 +15,10 @@ from typing import Final
 import numpy as np
 
 from grove.kube.objects import NodeView, PodView
+from grove.scheduler.awareness import Awareness
 from grove.scheduler.classes import Classes, Needs, PodClass
 from grove.scheduler.columns import Column, Log, grown
-from grove.scheduler.predicates.rule import Array, Counts, Mask, Rule, Slots
+from grove.scheduler.predicates.rule import Array, Counts, Lenient, Mask, Rule, Slots
 from grove.scheduler.resources import Resources, Vector, amounts
 from grove.scheduler.topology import Tree
 
@@ -83,7 +84,7 @@ class _State:
     def __init__(self) -> None:
         self.allowed: Mask = np.zeros(0, np.bool_)
         self.capacity: Counts = np.zeros(0, np.int64)
-        self.epochs: tuple[int, ...] = ()
+        self.epochs: tuple[int, ...] | None = None
         self.statics: tuple[tuple[Rule, int], ...] = ()
         """The rules that can refuse it something, with the epoch that they were asked in."""
         self.reshaped = -1
@@ -95,11 +96,21 @@ class Cluster:
     """See the top of the module."""
 
     def __init__(
-        self, *, needs: Callable[[PodView], Needs] | None = None, ignored_resources: Iterable[str] = ()
+        self,
+        *,
+        needs: Callable[[PodView], Needs] | None = None,
+        ignored_resources: Iterable[str] = (),
+        awareness: Awareness | None = None,
     ) -> None:
         self.resources = Resources(ignored_resources)
-        self.classes = Classes(self.resources, needs=needs)
+        self.awareness: Final = awareness or Awareness()
+        self.classes = Classes(self.resources, needs=needs, wishes=self.awareness.wishes)
         self.rules: tuple[Rule, ...] = ()
+        self._ageing: tuple[Rule, ...] = ()
+        self._limiting: tuple[Rule, ...] = ()
+        self._tasting: tuple[Rule, ...] = ()
+        self._coupling: tuple[Rule, ...] = ()
+        self._counting: tuple[Rule, ...] = ()
         self.names: list[str] = []
         self.views: list[NodeView | None] = []
         self.slot_of: dict[str, int] = {}
@@ -118,6 +129,8 @@ class Cluster:
         """Slots whose node came, changed or went."""
         self.memory: dict[object, object] = {}
         """What searches keep between two decisions, by keys of their own."""
+        self.changes = 0
+        """Grows with every change but those that are undone: tells who waits whether anything happened."""
         self._columns: dict[str, Column] = {}
         self._vacant: list[int] = []
         self._trees: dict[tuple[str, ...], tuple[int, Tree]] = {}
@@ -130,6 +143,12 @@ class Cluster:
         if self.names:
             raise ValueError("rules come before nodes")
         self.rules = tuple(rules)
+        # Most rules have nothing to say to most questions, and questions are many.
+        self._ageing = _with("epoch", rules)
+        self._limiting = _with("is_dynamic", rules)
+        self._tasting = _with("penalty", rules)
+        self._coupling = tuple(dict.fromkeys((*_with("interacts", rules), *self._limiting)))
+        self._counting = _with("placed", rules)
 
     # Nodes
 
@@ -148,7 +167,9 @@ class Cluster:
         if slot is None:
             slot = self._new_slot(name)
         self.views[slot] = view
-        self._set_allocatable(slot, amounts(view.status.allocatable))
+        found = amounts(view.status.allocatable)
+        found.update(self.awareness.of_node(view.metadata.labels or {}))
+        self._set_allocatable(slot, found)
         labels = view.metadata.labels or {}
         changes = [column.put(slot, labels.get(key)) for key, column in self._columns.items()]
         if any(changes):
@@ -216,15 +237,14 @@ class Cluster:
             rule.node_changed(slot)
         self.reshaped.append(slot)
         self.touched.append(slot)
+        self.changes += 1
 
     def column(self, key: str) -> Column:
         """The values of a label key, by slot; kept up to date from the first time on that it is asked for."""
         column = self._columns.get(key)
         if column is None:
             column = self._columns[key] = Column(self.alive.shape[0])
-            for slot, view in enumerate(self.views):
-                if view is not None:
-                    column.put(slot, (view.metadata.labels or {}).get(key))
+            column.fill([None if view is None else (view.metadata.labels or {}).get(key) for view in self.views])
         return column
 
     def tree(self, keys: tuple[str, ...]) -> Tree:
@@ -243,6 +263,8 @@ class Cluster:
         self._put(pod)
         if self._marks:
             self._journal.append(lambda: self._take(pod))
+        else:
+            self.changes += 1
 
     def take(self, uid: str) -> Placed:
         """A pod is on no node any more."""
@@ -250,6 +272,8 @@ class Cluster:
         self._take(pod)
         if self._marks:
             self._journal.append(lambda: self._put(pod))
+        else:
+            self.changes += 1
         return pod
 
     def hold(self, hold: Hold) -> None:
@@ -257,6 +281,8 @@ class Cluster:
         self._hold(hold)
         if self._marks:
             self._journal.append(lambda: self._release(hold))
+        else:
+            self.changes += 1
 
     def release(self, owner: str) -> list[Hold]:
         """What is kept for someone is free again; gives what it was."""
@@ -265,6 +291,8 @@ class Cluster:
             self._release(hold)
             if self._marks:
                 self._journal.append(lambda hold=hold: self._hold(hold))  # type: ignore[misc]
+            else:
+                self.changes += 1
         return released
 
     def _put(self, pod: Placed) -> None:
@@ -274,7 +302,7 @@ class Cluster:
         self._charge(slot, pod.requests, -1)
         self.pods[pod.uid] = pod
         self.on[slot][pod.uid] = pod
-        for rule in self.rules:
+        for rule in self._counting:
             rule.placed(pod, 1)
 
     def _take(self, pod: Placed) -> None:
@@ -282,7 +310,7 @@ class Cluster:
         self._charge(slot, pod.requests, 1)
         del self.pods[pod.uid]
         del self.on[slot][pod.uid]
-        for rule in self.rules:
+        for rule in self._counting:
             rule.placed(pod, -1)
 
     def _hold(self, hold: Hold) -> None:
@@ -323,7 +351,8 @@ class Cluster:
 
     def _end_mark(self) -> None:
         self._marks -= 1
-        if not self._marks:
+        if not self._marks and self._journal:
+            self.changes += 1
             self._journal.clear()
 
     # What classes may do
@@ -339,7 +368,7 @@ class Cluster:
         """
         state = self._state(cls)
         found = state.capacity
-        for rule in self.rules:
+        for rule in self._limiting:
             if rule.is_dynamic(cls):
                 limit = rule.limit(cls)
                 if limit is not None:
@@ -349,7 +378,7 @@ class Cluster:
     def ceiling(self, cls: PodClass) -> Counts:
         """For every slot how many pods of the class it can take at most, whoever else comes: a bound for gangs."""
         found = self._state(cls).capacity
-        for rule in self.rules:
+        for rule in self._limiting:
             if rule.is_dynamic(cls) and rule.only_shrinks(cls):
                 limit = rule.limit(cls)
                 if limit is not None:
@@ -358,7 +387,7 @@ class Cluster:
 
     def only_shrinks(self, cls: PodClass) -> bool:
         """Whether pods that come never raise the capacity of the class."""
-        return all(rule.only_shrinks(cls) for rule in self.rules if rule.is_dynamic(cls))
+        return all(rule.only_shrinks(cls) for rule in self._limiting if rule.is_dynamic(cls))
 
     def by_resources(self, cls: PodClass) -> Counts:
         """As `capacity`, with only the static rules and what is free."""
@@ -370,19 +399,19 @@ class Cluster:
 
     def is_plain(self, cls: PodClass) -> bool:
         """Whether pods of the class do not care who else is there, beyond what they use."""
-        return not any(rule.is_dynamic(cls) for rule in self.rules)
+        return not any(rule.is_dynamic(cls) for rule in self._limiting)
 
     def interacts(self, classes: Sequence[PodClass]) -> bool:
         """Whether pods of some classes constrain one another, beyond what they use.
 
         Where not, the capacity of each is exact about several pods too, plain or not, while only such pods come.
         """
-        return any(rule.interacts(classes) for rule in self.rules)
+        return any(rule.interacts(classes) for rule in self._coupling)
 
     def penalty(self, cls: PodClass) -> Counts | None:
         """For every slot what is against it as a matter of taste; None: all are alike."""
         found: Counts | None = None
-        for rule in self.rules:
+        for rule in self._tasting:
             one = rule.penalty(cls)
             if one is not None:
                 found = one[: self.size] if found is None else found + one[: self.size]
@@ -401,10 +430,10 @@ class Cluster:
         state = cls.state
         if not isinstance(state, _State):
             state = cls.state = _State()
-        epochs = tuple(rule.epoch for rule in self.rules)
+        epochs = tuple([rule.epoch for rule in self._ageing])
         size = self.size
         if state.epochs != epochs:
-            statics = tuple(one for one in zip(self.rules, epochs, strict=True) if one[0].is_static(cls))
+            statics = tuple([(rule, rule.epoch) for rule in self.rules if rule.is_static(cls)])
             if statics != state.statics:  # what a rule says of other classes is no reason to judge this one anew
                 state.reshaped = -1
             state.epochs = epochs
@@ -467,6 +496,12 @@ class Cluster:
             for uid, pod in pods.items():
                 if self.pods.get(uid) is not pod or pod.slot != slot:
                     yield f"{self.names[slot]}: {pod.namespace}/{pod.name} is noted in the wrong place"
+
+
+def _with(attribute: str, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """The rules that say something of their own to a question."""
+    usual = getattr(Lenient, attribute)
+    return tuple(rule for rule in rules if getattr(type(rule), attribute, None) is not usual)
 
 
 def _resized(mask: Mask, size: int) -> Mask:

@@ -5,6 +5,7 @@ A column has for each slot the code of the node's value of one label key; 0 is: 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -33,6 +34,12 @@ class Column:
             return False
         self.codes[slot] = code
         return True
+
+    def fill(self, values: Sequence[str | None]) -> None:
+        """The values of the first slots, all at once."""
+        known = self._code_of.get
+        codes = [0 if value is None else known(value) or self.code(value) for value in values]
+        self.codes[: len(codes)] = codes
 
     def code(self, value: str) -> int:
         code = self._code_of.get(value)

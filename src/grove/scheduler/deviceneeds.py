@@ -26,6 +26,10 @@ class ClaimNeed(NamedTuple):
     """If it is not allocated."""
     constraints: tuple[Constraint, ...] = ()
 
+    def key(self, namespace: str, pod: str) -> str:
+        """How promises for a pod call it: a claim of its own by the pod, and by how that calls it."""
+        return self.claim or own_key(namespace, pod, self.use)
+
 
 class Devices(NamedTuple):
     """Of one pod."""
@@ -35,6 +39,10 @@ class Devices(NamedTuple):
 
 
 NO_DEVICES: Final = Devices()
+
+
+def own_key(namespace: str, pod: str, use: str) -> str:
+    return f"{namespace}/pod:{pod}:{use}"
 
 
 def device_needs(pod: PodView, surroundings: Surroundings, looked: Looked) -> Devices:

@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from grove.kube.objects import PodView
 from grove.kube.resources import RESOURCE_CLAIMS
 from grove.scheduler.allocationstatus import allocated, consumer
-from grove.scheduler.deviceneeds import claims_of, device_needs
+from grove.scheduler.deviceneeds import claims_of, device_needs, own_key
 from grove.scheduler.devices import FINALIZER, Consumer, ResourceClaim
 from grove.scheduler.reach import reaches
 from grove.scheduler.step import JSON, STATUS, Progress, Refused, Step, User, Write, has_seen
 from grove.scheduler.surroundings import Surroundings
 
 
-def device_claims(pod: PodView, surroundings: Surroundings) -> Iterable[str]:
-    """The claims of a pod, as `namespace/name`."""
+class Used(NamedTuple):
+    """A claim that a pod uses."""
+
+    key: str
+    """`namespace/name`."""
+    promise: str
+    """How promises call it."""
+
+
+def device_claims(pod: PodView, surroundings: Surroundings) -> Iterable[Used]:
+    """The claims of a pod."""
     if not pod.spec.resource_claims:
         return
     refusal = device_needs(pod, surroundings, {}).refusal
     if refusal:
         raise Refused(refusal)
-    yield from dict.fromkeys(f"{pod.metadata.namespace}/{name}" for _, _, name in claims_of(pod) if name)
+    namespace = pod.metadata.namespace or ""
+    found: dict[str, str] = {}
+    for use, own, name in claims_of(pod):
+        if name:
+            key = f"{namespace}/{name}"
+            found.setdefault(key, own_key(namespace, pod.metadata.name, use) if own else key)
+    for key, promise in found.items():
+        yield Used(key, promise)
 
 
-def device_step(key: str, users: tuple[User, ...], surroundings: Surroundings) -> Step:
+def device_step(used: Used, users: tuple[User, ...], surroundings: Surroundings, now: float) -> Step:
     """Gives a claim its devices, if it has none, and reserves it for its users."""
+    key = used.key
     claim = _device_claim(key, surroundings)
     if claim is None:
         raise Refused(f"resource claim {key} is gone")
@@ -35,12 +53,12 @@ def device_step(key: str, users: tuple[User, ...], surroundings: Surroundings) -
     changes: JSON = {}
     writes: list[Write] = []
     if status.allocation is None:
-        promise = surroundings.promises.allocations.get(key)
+        promise = surroundings.promises.allocations.get(used.promise)
         if promise is None:
             raise Refused(f"resource claim {key} was promised no devices: the pod must be put on its node first")
         if FINALIZER not in meta.finalizers:
             writes.append(Write({"metadata": {"finalizers": [*meta.finalizers, FINALIZER]}}))
-        changes["allocation"] = allocated(claim, promise, surroundings)
+        changes["allocation"] = allocated(claim, promise, surroundings, now)
     if new:
         changes["reservedFor"] = [*map(_as_json, status.reserved_for), *new]
     if changes:

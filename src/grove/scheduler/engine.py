@@ -11,160 +11,95 @@ told otherwise. One thread owns an engine.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from math import inf
+from typing import Final, NamedTuple, TypeAlias
 
+from grove.api import labels
 from grove.api.kinds.podgang import PodGang
-from grove.api.kinds.queue import Queue
-from grove.api.kinds.topology import ClusterTopologyBinding
-from grove.kube.objects import NodeView, PodView
-from grove.kube.resources import Resource
-from grove.scheduler import model
+from grove.kube.objects import PodView
+from grove.scheduler import demands, explain, model, reservations
 from grove.scheduler.cluster import Cluster, Placed
-from grove.scheduler.gangs import Gang, Group, Pending, Scope
-from grove.scheduler.needs import LOOKED_AT, PodNeeds
+from grove.scheduler.explain import Explanation, Said
+from grove.scheduler.gangs import Gang
+from grove.scheduler.heads import Heads
+from grove.scheduler.knowledge import Knowledge
+from grove.scheduler.needs import PodNeeds
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.predicates.unsupported import unsupported
-from grove.scheduler.registry import Registry, is_lone
-from grove.scheduler.seats import Seats
-from grove.scheduler.surroundings import KEPT, Kept, Surrounding, Surroundings
-from grove.scheduler.topologies import Topologies
-from grove.scheduler.verdicts import Answer, Bind, Decision, Found, NotFound, Put, Reason, Refuse
-from grove.scheduler.views import BudgetView, NamespaceView, PriorityClassView
+from grove.scheduler.preempting import Preempting
+from grove.scheduler.preemption import declared
+from grove.scheduler.preemption.running import Policy, Running
+from grove.scheduler.registry import is_lone, key_of
+from grove.scheduler.spread import InvalidConstraint, Replica, read, spread
+from grove.scheduler.surroundings import Surroundings
+from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Refuse
+from grove.scheduler.waiting import Waiting, waiter
+from grove.scheduler.wakes import SEES, Topic, Wakes
 
 Place: TypeAlias = Callable[[Cluster, Gang, Budget], Answer]
 
+
 INITIALIZED: Final = "Initialized"
+PLAN_STEPS: Final = 50_000
+"""What a plan of preemption may cost: about half a second, in the worst case."""
 
 
-class _Waits(NamedTuple):
-    """Why a gang is not tried now."""
+class Rules(NamedTuple):
+    """What the configuration says of decisions."""
 
-    reason: Reason
-    message: str
+    scheduler_names: Iterable[str]
+    search_steps: int = 25_000
+    search_budget: str = "250ms"
+    """The same as it was configured, to be told."""
+    replica_affinity: model.Affinity = "preferred"
+    preemption: Policy | None = Policy()
+    """None: nobody is evicted."""
+    starves_after: float = 300.0
+    held_percent: int = 10
 
 
-class Engine:
-    """See the top of the module."""
+class Engine(Knowledge):
+    """See the top of the module. What it can be told is in `knowledge.py`."""
 
     def __init__(
         self,
+        rules: Rules,
         *,
         cluster: Cluster,
         surroundings: Surroundings,
         needs: PodNeeds,
         place: Place,
-        scheduler_names: Iterable[str],
-        search_steps: int,
-        replica_affinity: model.Affinity = "preferred",
     ) -> None:
-        self.cluster = cluster
-        self.surroundings = surroundings
-        self.registry = Registry(frozenset(scheduler_names))
-        self.seats = Seats(cluster, self.registry, needs, moved=self._moved)
-        self.topologies = Topologies()
-        self._place = place
-        self._search_steps = search_steps
-        self._replica_affinity: model.Affinity = replica_affinity
-        self._priorities: dict[str, tuple[int, str]] = {}
-        self._ready: list[tuple[object, ...]] = []
-        self._is_ready: set[str] = set()
-        self._parked: dict[str, Refuse] = {}
-        """What was said of gangs that wait."""
-        self._freed = False
-
-    # What there is
-
-    def node(self, view: NodeView) -> None:
-        """A node came or changed."""
-        self.seats.node(view)
-        self._freed = True
-
-    def node_gone(self, name: str) -> None:
-        """A node went."""
-        self._touch([pod.gang for pod in self.seats.node_gone(name)])
-
-    def pod(self, view: PodView) -> None:
-        """A pod came or changed."""
-        changed = self.registry.put_pod(view)
-        self.seats.see(view)
-        self._touch(changed)
-
-    def pod_gone(self, view: PodView) -> None:
-        """A pod went."""
-        changed = self.registry.drop_pod(view)
-        self.seats.gone(view)
-        self._touch(changed)
-
-    def gang(self, view: PodGang) -> None:
-        """A PodGang came or changed."""
-        changed = self.registry.put_gang(view)
-        for key in changed:
-            self.seats.again(self.registry.members(key))
-        self._touch(changed)
-
-    def gang_gone(self, view: PodGang) -> None:
-        """A PodGang went; its pods may stay a while."""
-        changed = self.registry.drop_gang(view)
-        for key in changed:
-            self.cluster.release(key)
-        self._touch(changed)
-
-    def topology(self, view: ClusterTopologyBinding) -> None:
-        if self.topologies.put(view):
-            self._wake_all()
-
-    def topology_gone(self, view: ClusterTopologyBinding) -> None:
-        if self.topologies.drop(view):
-            self._wake_all()
-
-    def priority_class(self, view: PriorityClassView) -> None:
-        self._priorities[view.metadata.name] = (view.value, view.preemption_policy)
-        self._wake_all()
-
-    def priority_class_gone(self, view: PriorityClassView) -> None:
-        self._priorities.pop(view.metadata.name, None)
-
-    def namespace(self, view: NamespaceView) -> None:
-        self.surroundings.namespaces.put(view.metadata.name, "", view.metadata.labels or {})
-        self._wake_all()
-
-    def namespace_gone(self, view: NamespaceView) -> None:
-        self.surroundings.namespaces.drop(view.metadata.name, "")
-
-    def surrounding(self, resource: Resource, view: Surrounding) -> None:
-        """A volume, a claim, or what they depend on came or changed."""
-        self._kept(resource).put(view.metadata.name, view.metadata.namespace or "", view)
-        self._surrounding_changed(resource, view)
-
-    def surrounding_gone(self, resource: Resource, view: Surrounding) -> None:
-        self._kept(resource).drop(view.metadata.name, view.metadata.namespace or "")
-        self._surrounding_changed(resource, view)
-
-    def _kept(self, resource: Resource) -> Kept[Any]:
-        kept: Kept[Any] = getattr(self.surroundings, KEPT[resource])
-        return kept
-
-    def _surrounding_changed(self, resource: Resource, view: Surrounding) -> None:
-        if resource in LOOKED_AT:
-            meta = view.metadata
-            pods = self.seats.claims_changed(resource, meta.namespace or "", meta.name)
-            self._touch([self.registry.gang_of(pod.metadata.uid or "") for pod in pods])
-        self._freed = True
-
-    def queue(self, view: Queue) -> None:
-        self._wake_all()
-
-    def queue_gone(self, view: Queue) -> None:
-        self._wake_all()
-
-    def budget(self, view: BudgetView) -> None:
-        """What a disruption budget allows has changed."""
-
-    def budget_gone(self, view: BudgetView) -> None:
-        """A disruption budget went."""
+        policy = rules.preemption or Policy()
+        super().__init__(
+            cluster=cluster,
+            surroundings=surroundings,
+            needs=needs,
+            scheduler_names=rules.scheduler_names,
+            replica_affinity=rules.replica_affinity,
+            evicts_foreign=policy.foreign_pods,
+            went=self._on_gone,
+        )
+        self.waiting: Final = Waiting(self.queues)
+        self.wakes: Final = Wakes(cluster, self.queues)
+        self.preempting: Final = Preempting(
+            cluster, self.crews, place=place, policy=policy, steps=PLAN_STEPS, enabled=rules.preemption is not None
+        )
+        self.heads: Final = Heads(cluster, self.crews, after=rules.starves_after, percent=rules.held_percent)
+        self._rules: Final = rules
+        self._place: Final = place
+        self._said: dict[str, Said] = {}
+        """What was last said of gangs that wait."""
+        self._starved: dict[str, None] = {}
+        """Gangs that found no place and have waited too long."""
+        self._unplanned: dict[tuple[demands.Signature, int, str], tuple[int, int]] = {}
+        """Gangs for which nobody could go, and in which state of the cluster."""
+        self._found: dict[str, Gang] = {}
+        """Gangs that are in line, as they are; others are looked for when it is their turn."""
+        self._nominations = 0
+        self._now = 0.0
 
     # What became of decisions
 
@@ -177,26 +112,47 @@ class Engine:
         if pod is not None and pod.node_name:
             return  # it is on a node after all
         self.seats.take(uid)
-        self._touch([self.registry.gang_of(uid)])
+        self._concern([self.registry.gang_of(uid)])
 
     def evicted(self, uid: str) -> None:
-        """A victim is on its way out."""
+        """A victim is on its way out; the watch tells it too."""
 
     def evict_failed(self, uid: str, why: str) -> None:
         """A victim stays."""
+        self._concern([self.preempting.failed(uid)])
 
     def rejected(self, view: PodView) -> None:
-        """A node has refused a pod of ours: somebody else was there first."""
+        """A node has refused a pod of ours: somebody else was there first. The watch tells by whom."""
+
+    def _on_gone(self, seat: Placed) -> None:
+        """A pod of ours has left its node for good: others waited for that, or one comes in its place."""
+        awaited = self.preempting.is_victim(seat.uid)
+        self._concern([self.preempting.gone(seat.uid)])
+        if awaited or not seat.gang:
+            return
+        owner = reservations.heir(seat.gang, self._lacks, self.successors)
+        if owner is not None and self.cluster.alive[seat.slot]:
+            reservations.bequeath(self.cluster, seat, owner, self._now)
+
+    def _lacks(self, key: str) -> int:
+        """Pods that a gang wants beyond those it has and keeps room for."""
+        gang = self.find(key)
+        if gang is None:
+            return 0
+        wanted = sum(
+            max(group.minimum, len(group.placed) + len(group.waiting)) - len(group.placed) for group in gang.groups()
+        )
+        return wanted - reservations.kept(self.cluster, key)
 
     # What had been decided before
 
     def resume(self, key: str, puts: Sequence[tuple[str, str]]) -> Bind | None:
         """What an earlier leader had begun: uids of pods and the nodes that they were decided onto. Taken for done if
         every pod still waits and can go there; None: it is to be decided anew."""
-        gang = self._gang(key)
+        self.seats.tell_apart()
+        gang = self.find(key)
         if gang is None:
             return None
-        self.seats.tell_apart()
         waiting = {pod.uid: pod for group in gang.groups() for pod in group.waiting}
         found: list[Put] = []
         mark = self.cluster.mark()
@@ -229,178 +185,337 @@ class Engine:
 
     def next_wake(self, now: float) -> float | None:
         """When there is something to decide; None: not before something changes."""
-        return now if self._ready or self._freed else None
+        if self.changed or self.rethink or self.freed or self.waiting.ready:
+            return now
+        moments = (
+            self.wakes.next_wake(),
+            self.preempting.next_expiry(),
+            self.heads.next_look(),
+            reservations.next_expiry(self.cluster),
+        )
+        return min((moment for moment in moments if moment is not None and moment < inf), default=None)
 
     def decide(self, now: float, *, limit: int = 1000) -> list[Decision]:
         """The next decisions, of at most so many gangs. They are taken for done."""
-        self.seats.tell_apart()
-        if self._freed:
-            self._freed = False
-            self._wake_all()
+        self._now = now
+        self._catch_up(now)
         decisions: list[Decision] = []
         considered = 0
-        while self._ready and considered < limit:
+        while considered < limit:
+            self._wake(now)
+            turn = self.waiting.pop()
+            if turn is None:
+                break
             considered += 1
-            key = str(heapq.heappop(self._ready)[-1])
-            self._is_ready.discard(key)
-            decisions += self._consider(key, now)
+            decisions += self._consider(turn.key, now)
+            if self.changed:
+                self._enlist()
         return decisions
 
+    def _catch_up(self, now: float) -> None:
+        """Takes in what was told, and what time has brought."""
+        if self.seats.tell_apart():
+            self._found.clear()
+        self.books.measure()
+        self._concern(self.preempting.expire(now))
+        self._concern(reservations.expire(self.cluster, now))
+        if self.rethink:
+            self.rethink = False
+            self._concern(self._said)
+        self._enlist()
+        freed, self.freed = self.freed, False
+        self.heads.look(self._starving, now, freed=freed, anew=False)
+
+    def _enlist(self) -> None:
+        """Gangs that something was told of get in line, if they still want something."""
+        keys = [*self.changed]
+        self.changed.clear()
+        for key in keys:
+            gang = self.find(key)
+            if gang is None:
+                self._leave(key)
+                self.books.gone(key)
+            elif not gang.waiting:
+                self._leave(key)
+                self.books.placed(key)
+            else:
+                self.wakes.forget(key)
+                self.books.waits(gang)
+                self.waiting.put(waiter(gang, starving=key in self._starved))
+                if not gang.base:
+                    self._found[key] = gang
+            if gang is not None and gang.is_placed:
+                self.wakes.event(("base", key))
+            if gang is not None and gang.set_replica is not None:
+                self.wakes.event(("set", key_of(*gang.set_replica[:2])))
+
+    def _leave(self, key: str) -> None:
+        """A gang wants nothing any more."""
+        self._found.pop(key, None)
+        self.waiting.drop(key)
+        self.wakes.forget(key)
+        self.preempting.placed(key)
+        self.heads.left(key)
+        self._starved.pop(key, None)
+        self._said.pop(key, None)
+
+    def _wake(self, now: float) -> None:
+        if self._nominations != self.seats.nominated.version:
+            self._nominations = self.seats.nominated.version
+            self.wakes.event(SEES)
+        while keys := self.wakes.due(now):
+            self.waiting.wake(keys)
+
     def _consider(self, key: str, now: float) -> list[Decision]:
-        gang = self._gang(key)
+        gang = self._found.pop(key, None) or self.find(key)
         if gang is None or not gang.waiting:
-            self._parked.pop(key, None)
+            self._leave(key)
             return []
-        waits = self._waits(gang)
-        if waits is not None:
-            return self._refuse(gang, waits)
-        answer = self._search(gang)
-        if isinstance(answer, NotFound):
-            return self._refuse(gang, _Waits("Unschedulable" if answer.proven else "SearchEnded", _sentence(answer)))
-        if not answer.puts:
-            return self._refuse(gang, _Waits("Unschedulable", f"no room for {len(answer.left)} more pods"))
-        return [self._bind(gang, answer)]
+        said = self._waits(gang)
+        if said is not None:
+            topics: list[Topic] = [("base", gang.base)] if said.reason == "WaitingForBase" else []
+            self.wakes.park_until(key, said.reason, *topics)
+            return self._refuse(gang, said)
+        least = self.books.least(gang)
+        limit = self.queues.may_start(gang.queue, least)
+        if limit:
+            self.wakes.park_limited(gang, least)
+            return self._refuse(gang, explain.limited(limit))
+        try:
+            gang, spread = self._spread(gang)
+        except InvalidConstraint as error:
+            self.wakes.park_until(key, "Unsupported")
+            return self._refuse(gang, explain.unsupported(str(error)))
+        answer = self.wakes.known(gang, sees=self._sees(gang)) or self._search(gang)
+        if isinstance(answer, Found) and answer.puts:
+            return [self._bind(gang, answer)]
+        if isinstance(answer, Found):
+            answer = NotFound(True, gang.root.name, "")
+        return self._without_place(gang, answer, now, spread)
+
+    def _spread(self, gang: Gang) -> tuple[Gang, str]:
+        """The gang with where the replicas of its set leave it room, and that in words."""
+        view = self.registry.gangs.get(gang.key)
+        if view is None or not view.spec.spread_constraints or gang.base:
+            return gang, ""
+        found = spread(self.cluster, self._replica(view), read(view.spec.spread_constraints), self._replicas(view))
+        return gang._replace(within=found.within, taste=found.taste), found.why
+
+    def _replicas(self, view: PodGang) -> list[Replica]:
+        """The other base gangs of a namespace."""
+        namespace = view.metadata.namespace
+        return [
+            self._replica(other)
+            for other in self.registry.gangs.values()
+            if other is not view and other.metadata.namespace == namespace and not model.base_key(other)
+        ]
+
+    def _replica(self, view: PodGang) -> Replica:
+        key = key_of(view.metadata.namespace or "", view.metadata.name)
+        own = model.set_replica(view)
+        return Replica(key, view.metadata.labels or {}, key_of(*own[:2]) if own else "", self.slots(key))
+
+    def _without_place(self, gang: Gang, answer: NotFound, now: float, spread: str) -> list[Decision]:
+        """Others go for it, or it waits."""
+        decisions, said = self._make_room(gang, now)
+        said = said or self._without_room(gang, answer, spread)
+        self.wakes.park(gang, answer, now, sees=self._sees(gang))
+        if gang.missing:
+            self._starve(gang, now)
+        plan = self.preempting.again(gang.key)
+        if plan is not None:
+            self.wakes.at(gang.key, plan)
+        return [*decisions, *self._refuse(gang, said)]
+
+    def _without_room(self, gang: Gang, answer: NotFound, spread: str) -> Said:
+        if not gang.missing:
+            return explain.no_more_room(gang)
+        said = explain.refused(gang, answer, budget=self._rules.search_budget, levels=self.topologies.names)
+        return said._replace(sentence=explain.cut(f"{said.sentence}; {spread}")) if spread else said
+
+    def _make_room(self, gang: Gang, now: float) -> tuple[list[Decision], Said | None]:
+        """Who goes for a gang without a place, and what that means for it; None: nobody does."""
+        going = self.preempting.under_way(gang.key)
+        if going is not None and going.victims:
+            return [], explain.preempting(len(going.victims))
+        if not gang.missing or not self._could_plan(gang):
+            return [], None
+        case = (demands.signature(gang, has_holds=gang.key in self.cluster.holds), gang.priority, gang.queue)
+        state = (self.crews.version, self.cluster.changes)
+        if self._unplanned.get(case) == state:
+            return [], None
+        mark = self.cluster.mark()
+        for pod in self.seats.nominated.before(gang.priority):
+            self.cluster.put(pod)
+        found = self.preempting.look(gang, now, eligible=self._eligible(gang))
+        self.cluster.rollback(mark)
+        plan = self.preempting.carry_out(gang, found, now)
+        if isinstance(plan, Evict):
+            if plan.victims:
+                return [plan], explain.preempting(len(plan.victims))
+            return [], explain.ending()
+        if plan.reason not in ("Waiting", "Never"):
+            if len(self._unplanned) > _REMEMBERED:
+                self._unplanned.clear()
+            self._unplanned[case] = (self.crews.version, self.cluster.changes)
+        return [], None
+
+    def _could_plan(self, gang: Gang) -> bool:
+        """Whether there is anybody who might go."""
+        if self.crews.going or not self.queues.is_flat:
+            return True
+        lowest = self.crews.lowest()
+        return gang.preempts and lowest is not None and lowest < gang.priority
+
+    def _eligible(self, gang: Gang) -> Callable[[Running], bool] | None:
+        """Where there are queues, who borrows may have to give back; else priorities decide."""
+        if self.queues.is_flat:
+            return None
+        least = self.books.least(gang)
+
+        def may_go(one: Running) -> bool:
+            return self.queues.may_evict(gang.queue, one.queue, least, is_lower=one.priority < gang.priority)
+
+        return may_go
+
+    def _starve(self, gang: Gang, now: float) -> None:
+        """Room gathers for who has waited too long."""
+        if gang.key in self._starved:
+            return
+        if not self.heads.is_starving(gang, now):
+            self.wakes.at(gang.key, self.heads.starves_at(gang))
+            return
+        self._starved[gang.key] = None
+        self.heads.look(self._starving, now, freed=True, anew=True)
+
+    def _starving(self) -> list[Gang]:
+        """In the order of their turns."""
+        found = [gang for key in self._starved if (gang := self.find(key)) is not None and gang.missing]
+        return sorted(found, key=lambda gang: (-gang.priority, gang.created, gang.key))
 
     def _search(self, gang: Gang) -> Answer:
         """With what is kept for the gang free, and with pods of other schedulers where they are about to come."""
         cluster = self.cluster
+        taste = reservations.attachment(cluster, gang)
+        if taste is not None:
+            gang = gang._replace(taste=taste if gang.taste is None else gang.taste + taste)
         mark = cluster.mark()
-        cluster.release(gang.key)
+        for owner in (gang.key, *self._open_heads(gang)):
+            cluster.release(owner)
         for pod in self.seats.nominated.before(gang.priority):
             cluster.put(pod)
-        answer = self._place(cluster, gang, Budget(self._search_steps))
+        answer = self._place(cluster, gang, Budget(self._rules.search_steps))
         cluster.rollback(mark)
         return answer
 
+    def _sees(self, gang: Gang) -> Hashable:
+        """What a gang is judged by beyond the cluster that everybody sees; None: nothing."""
+        pods = tuple([pod.uid for pod in self.seats.nominated.before(gang.priority)]) if self.seats.nominated else ()
+        heads = tuple(self._open_heads(gang))
+        return (pods, heads) if pods or heads else None
+
+    def _open_heads(self, gang: Gang) -> list[str]:
+        """Heads whose room the gang may use, since it will be gone in time."""
+        if not len(self.heads):
+            return []
+        view = self.registry.gangs.get(gang.key)
+        found = None if view is None else view.metadata.annotations
+        if view is None:
+            pods = [*self.registry.members(gang.key)]
+            found = pods[0].metadata.annotations if pods else None
+        if not found or labels.EXPECTED_DURATION not in found:
+            return []
+        return self.heads.open_to(declared.ends(found, self._now))
+
     def _bind(self, gang: Gang, found: Found) -> Bind:
-        self.cluster.release(gang.key)
+        key = gang.key
+        used = self._open_heads(gang)
+        reservations.used(self.cluster, key, found.puts)
+        self.preempting.placed(key)
+        self.heads.left(key)
         for put in found.puts:
             self.seats.put(_seat(gang, put))
-        self._parked.pop(gang.key, None)
+        if used:
+            self.freed = True  # what heads hold is counted anew
+        self._starved.pop(key, None)
+        self._said.pop(key, None)
+        self.wakes.forget(key)
+        self.waiting.drop(key)
         if gang.missing:
-            self._touch(self.registry.scaled(gang.key))
+            self.wakes.event(("base", key))
+        if gang.set_replica is not None:
+            self.wakes.event(("set", key_of(*gang.set_replica[:2])))
+        if found.left:
+            self._concern([key])
+        else:
+            self.books.placed(key)
         names = self.cluster.names
         puts = tuple((put.pod, names[put.slot]) for put in found.puts)
         return Bind(gang, puts, len(found.left), found.score, found.domains, bool(gang.missing))
 
-    def _refuse(self, gang: Gang, waits: _Waits) -> list[Decision]:
-        refusal = Refuse(gang, waits.reason, waits.message)
-        said = self._parked.get(gang.key)
-        self._parked[gang.key] = refusal
-        if said is not None and (said.reason, said.message) == (refusal.reason, refusal.message):
-            return []
-        return [refusal]
+    def _refuse(self, gang: Gang, said: Said) -> list[Decision]:
+        """It is told when it is news."""
+        held = self._said.get(gang.key)
+        now = explain.steady(held, said, self._now)
+        self._said[gang.key] = now
+        return [] if now is held else [Refuse(gang, now.reason, now.sentence)]
 
-    def _waits(self, gang: Gang) -> _Waits | None:
+    def _waits(self, gang: Gang) -> Said | None:
         """Why there is no use in looking for a place yet."""
         for group in gang.groups():
-            for pod in group.waiting:
-                why = unsupported(pod.cls.spec)
+            for cls in dict.fromkeys(pod.cls for pod in group.waiting):
+                why = unsupported(cls.spec) or cls.fault
                 if why:
-                    return _Waits("Unsupported", f"{pod.name}: {why}")
+                    return explain.unsupported(f"{group.name}: {why}")
         view = self.registry.gangs.get(gang.key)
         if view is None:
-            if is_lone(gang.key):
-                return None
-            return _Waits("WaitingForPods", f"there is no PodGang {gang.key}, which its pods name")
+            return None if is_lone(gang.key) else explain.no_gang(gang.key)
         conditions = () if view.status is None else view.status.conditions
         if any(one.type == INITIALIZED and one.status == "False" for one in conditions):
-            return _Waits("WaitingForPods", "not all of its pods have been created yet")
-        short = [group for group in gang.groups() if len(group.placed) + len(group.waiting) < group.minimum]
-        if short:
-            counts = ", ".join(
-                f"{len(one.placed) + len(one.waiting)} of {one.minimum} of {one.name}" for one in short[:5]
-            )
-            return _Waits("WaitingForPods", f"too few of its pods can be placed: {counts}")
+            return explain.not_initialized()
+        if any(len(group.placed) + len(group.waiting) < group.minimum for group in gang.groups()):
+            return explain.waits_for_pods(gang)
         if gang.base:
-            base = self._gang(gang.base)
+            base = self.find(gang.base)
             if base is None or not base.is_placed:
-                return _Waits("WaitingForBase", f"its base gang {gang.base} has no place yet")
+                return explain.waits_for_base(gang.base)
         return None
 
-    def _gang(self, key: str) -> Gang | None:
-        """The gang as it is now; None: there is nothing of it."""
-        view = self.registry.gangs.get(key)
-        if view is None:
-            return self._without_gang(key)
-        if view.metadata.deletion_timestamp:
+    # What is known of those that wait
+
+    def why(self, key: str) -> Explanation | None:
+        """All that is known about why a gang waits, found out anew; None: it does not wait. Nothing is changed."""
+        self.seats.tell_apart()
+        gang = self.find(key)
+        if gang is None or not gang.waiting:
             return None
-        base_key = model.base_key(view)
-        base = self.registry.gangs.get(base_key) if base_key else None
-        slots: list[int] = []
-        if base is not None:
-            slots = sorted(
-                {
-                    self.cluster.pods[uid].slot
-                    for pod in self.registry.members(base_key)
-                    if (uid := pod.metadata.uid or "") in self.cluster.pods
-                }
-            )
-        return model.of_gang(
-            view,
-            member=self.registry.pod,
-            state=self._state,
-            priorities=self._priorities,
-            topologies=self.topologies,
-            base=base,
-            base_slots=slots,
-            replica_affinity=self._replica_affinity,
-        )
+        order = self.waiting.order()
+        position = order.index(key) + 1 if key in order else 0
+        said = self._waits(gang)
+        if said is not None:
+            return explain.record(gang, said, position=position)
+        limit = self.queues.may_start(gang.queue, self.books.least(gang))
+        if limit:
+            return explain.record(gang, explain.limited(limit), position=position)
+        try:
+            gang, spread = self._spread(gang)
+        except InvalidConstraint as error:
+            return explain.record(gang, explain.unsupported(str(error)), position=position)
+        answer = self._search(gang)
+        if isinstance(answer, Found):
+            if answer.puts:
+                return None
+            answer = NotFound(True, gang.root.name, "")
+        going = self.preempting.under_way(key)
+        waits = going is not None and going.victims
+        said = explain.preempting(len(going.victims)) if going and waits else self._without_room(gang, answer, spread)
+        return explain.record(gang, said, answer, position=position)
 
-    def _without_gang(self, key: str) -> Gang | None:
-        members = [*self.registry.members(key)]
-        if not members:
-            return None
-        if is_lone(key):
-            return model.of_pod(members[0], self._state(members[0]))
-        states = [self._state(pod) for pod in members]
-        waiting = tuple(one for one in states if isinstance(one, Pending))
-        return Gang(key, "", Scope(key, groups=(Group("", len(waiting), (), waiting),)))
 
-    def _state(self, pod: PodView) -> model.State:
-        uid = pod.metadata.uid or ""
-        placed = self.cluster.pods.get(uid)
-        if placed is not None:
-            return placed
-        if not self.registry.is_waiting(pod):
-            return None
-        meta = pod.metadata
-        return Pending(uid, meta.namespace or "", meta.name, self.cluster.classes.of(pod))
-
-    def _moved(self, pod: Placed, sign: int) -> None:
-        """A pod came to a node or left it."""
-        if sign < 0:
-            self._freed = True
-
-    # Who is to be tried
-
-    def _touch(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            if key and key not in self._is_ready:
-                self._is_ready.add(key)
-                heapq.heappush(self._ready, self._order(key))
-
-    def _wake_all(self) -> None:
-        self._touch([*self._parked])
-
-    def _order(self, key: str) -> tuple[object, ...]:
-        view = self.registry.gangs.get(key)
-        if view is not None:
-            named = self._priorities.get(view.spec.priority_class_name or "")
-            priority = named[0] if named else max((pod.spec.priority for pod in self.registry.members(key)), default=0)
-            return (-priority, bool(model.base_key(view)), view.metadata.creation_timestamp or "", key)
-        pod = next(self.registry.members(key), None)
-        if pod is None:
-            return (0, False, "", key)
-        return (-pod.spec.priority, False, pod.metadata.creation_timestamp or "", key)
+_REMEMBERED: Final = 4096
 
 
 def _seat(gang: Gang, put: Put) -> Placed:
     pod = put.pod
     key = "" if is_lone(gang.key) else gang.key
     return Placed(pod.uid, pod.namespace, pod.name, pod.cls, put.slot, gang=key, priority=gang.priority)
-
-
-def _sentence(answer: NotFound) -> str:
-    where = f"any {answer.key}" if answer.key else "the cluster"
-    return f"{answer.scope} does not fit into {where}"

@@ -15,6 +15,10 @@ class Head(Protocol):
         """Which of the pods cannot go where they were decided to go any more, by what is known this very moment."""
         ...
 
+    async def news(self) -> None:
+        """Returns when the engine has been told of more changes in the cluster."""
+        ...
+
     def bound(self, uid: str) -> None:
         """A pod is on the node that was decided."""
         ...

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
@@ -22,8 +23,10 @@ from grove.kube.cache import Cache
 from grove.kube.clock import Clock
 from grove.kube.durations import Durations, DurationStatistics
 from grove.kube.objects import NodeView, PodView
+from grove.kube.resources import Resource
 from grove.kube.store import Change, metadata_of
 from grove.scheduler.outcomes import BindFailure
+from grove.scheduler.surroundings import Surrounding, Surroundings
 from grove.scheduler.verdicts import Bind, Decision
 from grove.scheduler.views import BudgetView, NamespaceView, PriorityClassView
 from grove.scheduler.world import World
@@ -45,6 +48,11 @@ MOST_UNDER_WAY: Final = 2000
 class Mind(Protocol):
     """The engine, as far as the live loop speaks to it."""
 
+    @property
+    def surroundings(self) -> Surroundings:
+        """What it has been told of volumes and claims."""
+        ...
+
     def node(self, view: NodeView) -> None: ...
     def node_gone(self, name: str) -> None: ...
     def pod(self, view: PodView) -> None: ...
@@ -61,6 +69,8 @@ class Mind(Protocol):
     def budget_gone(self, view: BudgetView) -> None: ...
     def namespace(self, view: NamespaceView) -> None: ...
     def namespace_gone(self, view: NamespaceView) -> None: ...
+    def surrounding(self, resource: Resource, view: Surrounding) -> None: ...
+    def surrounding_gone(self, resource: Resource, view: Surrounding) -> None: ...
 
     def bound(self, uid: str) -> None: ...
     def bind_failed(self, uid: str, why: BindFailure) -> None: ...
@@ -116,6 +126,7 @@ class Live:
         self._clock = clock
         self._changes: dict[tuple[int, str], tuple[Callable[[Any], None], Any]] = {}
         self._awake = asyncio.Event()
+        self._news = asyncio.Event()
         self._told = self._batches = self._decided = 0
         self._deciding = Durations()
         self._started = False
@@ -155,6 +166,7 @@ class Live:
             self._follow(3, world.priority_classes, mind.priority_class, mind.priority_class_gone),
             self._follow(4, world.budgets, mind.budget, mind.budget_gone),
             self._follow(5, world.namespaces, mind.namespace, mind.namespace_gone),
+            *self._follow_surroundings(),
             self._follow(6, world.pods, mind.pod, mind.pod_gone),
             self._follow(7, world.gangs, mind.gang, mind.gang_gone),
         ]
@@ -163,6 +175,12 @@ class Live:
         finally:
             for one in leave:
                 one()
+
+    def _follow_surroundings(self) -> Iterator[Callable[[], None]]:
+        mind = self._mind
+        for number, (resource, cache) in enumerate(self._world.surroundings.items(), start=8):
+            put = functools.partial(mind.surrounding, resource)
+            yield self._follow(number, cache, put, functools.partial(mind.surrounding_gone, resource))
 
     def _follow(
         self, number: int, cache: Cache[T], put: Callable[[T], None], drop: Callable[[T], None]
@@ -193,6 +211,12 @@ class Live:
                 await self._clock.sleep(0)
                 began = self._clock.monotonic()
         self._batches += 1
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def news(self) -> None:
+        """Returns when the engine has been told of more changes."""
+        await self._news.wait()
 
     def _tell(self, most: int | None = None) -> None:
         changes = self._changes

@@ -68,8 +68,6 @@ def of_gang(
     root = _nested(gang, groups, packer)
     if base is not None and base_slots and replica_affinity != "none":
         root = _near(root, base, base_slots, replica_affinity, packer)
-    owner = (meta.labels or {}).get(labels.PART_OF, "")
-    index = (meta.labels or {}).get(labels.POD_CLIQUE_SET_REPLICA_INDEX, "")
     reuse = spec.reuse_reservation_ref
     return Gang(
         key=f"{namespace}/{meta.name}",
@@ -79,7 +77,7 @@ def of_gang(
         preempts=preempts,
         created=seconds(meta.creation_timestamp),
         base=base_key(gang),
-        set_replica=(namespace, owner, int(index)) if owner and index.isdecimal() else None,
+        set_replica=set_replica(gang),
         reuses=f"{reuse.namespace}/{reuse.name}" if reuse else "",
     )
 
@@ -89,6 +87,14 @@ def base_key(gang: PodGang) -> str:
     meta = gang.metadata
     name = (meta.labels or {}).get(labels.BASE_POD_GANG, "")
     return f"{meta.namespace or ''}/{name}" if name else ""
+
+
+def set_replica(gang: PodGang) -> tuple[str, str, int] | None:
+    """Namespace and name of the PodCliqueSet that a gang is part of, and the number of its replica."""
+    meta = gang.metadata
+    owner = (meta.labels or {}).get(labels.PART_OF, "")
+    index = (meta.labels or {}).get(labels.POD_CLIQUE_SET_REPLICA_INDEX, "")
+    return (meta.namespace or "", owner, int(index)) if owner and index.isdecimal() else None
 
 
 def _priority(gang: PodGang, pods: Sequence[PodView], priorities: Mapping[str, tuple[int, str]]) -> tuple[int, bool]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from grove.kube.objects import NodeView, PodView
-from grove.scheduler.devicesteps import device_claims, device_step, devices_progress, undo_devices
+from grove.scheduler.devicesteps import Used, device_claims, device_step, devices_progress, undo_devices
 from grove.scheduler.step import JSON, Progress, Refused, Step, User, Write
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.volumesteps import undo_volume, volume_progress, volume_steps
@@ -24,15 +24,15 @@ from grove.scheduler.volumesteps import undo_volume, volume_progress, volume_ste
 __all__ = ["Progress", "Refused", "Step", "Write", "body", "plan", "progress", "steps", "undo"]
 
 
-def steps(pod: PodView, node: NodeView, surroundings: Surroundings) -> tuple[Step, ...]:
-    """What must be written for one pod; nothing for most. Raises Refused."""
-    return plan([(pod, node)], surroundings)
+def steps(pod: PodView, node: NodeView, surroundings: Surroundings, *, now: float) -> tuple[Step, ...]:
+    """What must be written for one pod; nothing for most. Raises Refused. `now` is in seconds since 1970."""
+    return plan([(pod, node)], surroundings, now=now)
 
 
-def plan(puts: Iterable[User], surroundings: Surroundings) -> tuple[Step, ...]:
+def plan(puts: Iterable[User], surroundings: Surroundings, *, now: float) -> tuple[Step, ...]:
     """The same for the pods of a gang. The order of steps does not matter. Raises Refused."""
     found: dict[tuple[str, str, str], Step] = {}
-    claims: dict[str, list[User]] = {}
+    claims: dict[Used, list[User]] = {}
     for pod, node in puts:
         for step in volume_steps(pod, node, surroundings):
             key = (step.resource.name, step.namespace, step.name)
@@ -40,7 +40,7 @@ def plan(puts: Iterable[User], surroundings: Surroundings) -> tuple[Step, ...]:
             found[key] = step if known is None else known._replace(users=(*known.users, *step.users))
         for claim in device_claims(pod, surroundings):
             claims.setdefault(claim, []).append((pod, node))
-    return (*found.values(), *(device_step(claim, tuple(users), surroundings) for claim, users in claims.items()))
+    return (*found.values(), *(device_step(claim, tuple(users), surroundings, now) for claim, users in claims.items()))
 
 
 def body(step: Step, write: Write, resource_version: str) -> JSON:

@@ -66,7 +66,7 @@ class Registry:
         """The gangs that wait for a base gang."""
         return tuple(self._scaled.get(base, ()))
 
-    def keys(self) -> Iterator[str]:
+    def all_keys(self) -> Iterator[str]:
         """All gangs there are, or pods of."""
         yield from self.gangs
         yield from (key for key in self._members if key not in self.gangs)

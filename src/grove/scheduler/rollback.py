@@ -23,7 +23,7 @@ PROVEN: Final = datetime.timedelta(seconds=5)
 """How long a gang stays half bound at least, also where it is proven that the rest has no place: who has refused or
 taken away a pod may only just be going."""
 NOTICED: Final = datetime.timedelta(seconds=2)
-"""A status says so much later that pods are gone; those that were made meanwhile are not of the gang that was whole."""
+"""A status says so much later that pods are gone: those that were made meanwhile were not there when it was whole."""
 
 
 class Until(NamedTuple):
@@ -57,8 +57,7 @@ def judge(
     bound = [pod for _, _, pods in groups for pod in pods if has_place(pod)]
     if not short or not bound or any(map(is_done, bound)):
         return None
-    whole = _last_whole(gang, now)
-    if whole is not None and any(_created(pod) <= whole - NOTICED for pod in bound):
+    if any(_was_of_whole(gang, pod) for pod in bound):
         return None
     is_ours = record is not None and any(_created(pod) <= moment(record.decided) for pod in bound)
     if not is_ours and any(map(is_ready, bound)):
@@ -71,15 +70,17 @@ def judge(
     return TakeBack(tuple(bound), f"pods of {', '.join(short[:5])} are missing on nodes and {what}")
 
 
-def _last_whole(gang: PodGang, now: datetime.datetime) -> datetime.datetime | None:
-    """The last moment at which every group had its minimum; None: never."""
+def _was_of_whole(gang: PodGang, pod: PodView) -> bool:
+    """Whether the pod was on its node when every group of the gang had its minimum there."""
     status = gang.status
     if status is None or status.last_scheduled is None:
-        return None
+        return False
+    if _bound(pod) <= moment(status.last_scheduled):
+        return True
     scheduled = conditions.find(status.conditions, SCHEDULED)
     if scheduled is None:
-        return moment(status.last_scheduled)
-    return now + NOTICED if scheduled.status == "True" else moment(scheduled.last_transition_time)
+        return False
+    return scheduled.status == "True" or _created(pod) <= moment(scheduled.last_transition_time) - NOTICED
 
 
 def _created(pod: PodView) -> datetime.datetime:

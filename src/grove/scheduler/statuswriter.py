@@ -42,7 +42,7 @@ class StatusWriter:
 
     async def __call__(self, key: str) -> Outcome:
         gang = self._world.gang(key)
-        if gang is None or gang.metadata.deletion_timestamp is not None:
+        if gang is None or gang.metadata.deletion_timestamp is not None or not self._world.is_our_gang(gang):
             self._pace.forget(key)
             return None
         counts = gangstatus.count(self._world.members(gang))

@@ -13,7 +13,7 @@ from grove.api.kinds.meta import ObjectMeta
 from grove.kube import resources
 from grove.kube.resources import Resource
 from grove.scheduler.devices import DeviceClass, ResourceClaim, ResourceSlice
-from grove.scheduler.promises import Promises
+from grove.scheduler.promises import Changes, Promises
 from grove.scheduler.storage import (
     CsiDriver,
     CsiNode,
@@ -31,8 +31,16 @@ class Kept(Generic[T]):
     """The objects of one kind."""
 
     def __init__(self) -> None:
-        self.epoch = 0
+        self._changes: Changes[tuple[str, str]] = Changes()
         self._objects: dict[tuple[str, str], T] = {}
+
+    @property
+    def epoch(self) -> int:
+        return self._changes.position
+
+    def since(self, epoch: int) -> list[tuple[str, str]] | None:
+        """Namespaces and names of what came, changed or went after an epoch; None: too long ago to know."""
+        return self._changes.since(epoch)
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -46,11 +54,11 @@ class Kept(Generic[T]):
     def put(self, name: str, namespace: str, obj: T) -> None:
         if self._objects.get((namespace, name)) != obj:
             self._objects[namespace, name] = obj
-            self.epoch += 1
+            self._changes.append((namespace, name))
 
     def drop(self, name: str, namespace: str) -> None:
         if self._objects.pop((namespace, name), None) is not None:
-            self.epoch += 1
+            self._changes.append((namespace, name))
 
 
 class Surroundings:

@@ -49,7 +49,7 @@ class Takeback:
 
     async def __call__(self, key: str) -> Outcome:
         gang = self._world.gang(key)
-        if gang is None or gang.metadata.deletion_timestamp is not None:
+        if gang is None or gang.metadata.deletion_timestamp is not None or not self._world.is_our_gang(gang):
             return None
         said = self._sayings.said(key)
         verdict = rollback.judge(

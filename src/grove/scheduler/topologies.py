@@ -15,6 +15,8 @@ class Topologies:
 
     def __init__(self) -> None:
         self._levels: dict[str, tuple[str, ...]] = {}
+        self.names: Final[dict[str, str]] = {}
+        """By label key what people call its level."""
 
     def put(self, binding: ClusterTopologyBinding) -> bool:
         """Whether that is a change."""
@@ -22,6 +24,7 @@ class Topologies:
         keys = tuple(dict.fromkeys(level.key for level in binding.spec.levels))
         changed = self._levels.get(name) != keys
         self._levels[name] = keys
+        self.names.update((level.key, level.domain) for level in binding.spec.levels)
         return changed
 
     def drop(self, binding: ClusterTopologyBinding) -> bool:

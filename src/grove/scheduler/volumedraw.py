@@ -87,13 +87,13 @@ class Draw:
             self._kind_of[slot] = known[kind]
 
     def counts(self) -> Counts:
-        log = self._promises.volume_log
-        if self._position != log.position:
-            names = log.since(self._position)
+        changes = self._promises.volume_log
+        if self._position != changes.position:
+            names = changes.since(self._position)
             changed = range(len(self._volumes)) if names is None else self._numbers(names)
             for kind in {kind for volume in changed for kind in self._kinds_with[volume]}:
                 self._counts[kind] = self._count(self._kinds[kind])
-            self._position = log.position
+            self._position = changes.position
         return self._counts[self._kind_of]
 
     def _numbers(self, names: Iterable[str]) -> set[int]:

@@ -6,23 +6,47 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Iterable, Iterator
-from typing import Final
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from grove.api import labels
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podgang import PodGang
 from grove.api.kinds.queue import Queue
 from grove.api.kinds.topology import ClusterTopologyBinding
+from grove.kube import resources
+from grove.kube.cache import Cache
 from grove.kube.cachedclient import Caches
 from grove.kube.client import Client
 from grove.kube.clock import Clock
 from grove.kube.objects import NodeView, PodView
-from grove.kube.resources import DISRUPTION_BUDGETS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
+from grove.kube.resources import (
+    DISRUPTION_BUDGETS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    RESOURCE_CLAIMS,
+    Resource,
+)
 from grove.kube.store import Change
+from grove.scheduler import devices, storage
 from grove.scheduler.kinds import POD_GANGS, QUEUES, TOPOLOGY_BINDINGS
+from grove.scheduler.surroundings import Surrounding
 from grove.scheduler.views import BudgetView, NamespaceView, PriorityClassView
 
+VIEWS: Final[Mapping[Resource, type[Surrounding]]] = {
+    resources.PERSISTENT_VOLUME_CLAIMS: storage.PersistentVolumeClaim,
+    resources.PERSISTENT_VOLUMES: storage.PersistentVolume,
+    resources.STORAGE_CLASSES: storage.StorageClass,
+    resources.CSI_NODES: storage.CsiNode,
+    resources.CSI_DRIVERS: storage.CsiDriver,
+    resources.CSI_STORAGE_CAPACITIES: storage.CsiStorageCapacity,
+    resources.VOLUME_ATTACHMENTS: storage.VolumeAttachment,
+    resources.RESOURCE_CLAIMS: devices.ResourceClaim,
+    resources.RESOURCE_SLICES: devices.ResourceSlice,
+    resources.DEVICE_CLASSES: devices.DeviceClass,
+}
 NOT_ENDED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 SUCCEEDED: Final = "status.phase=Succeeded"
 _READ: Final = {"status.phase": lambda pod: pod.status.phase}
@@ -32,7 +56,18 @@ _REFERENCE: Final = "reference"
 class World:
     """See the top of the module."""
 
-    def __init__(self, client: Client, *, clock: Clock, rng: random.Random) -> None:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        scheduler_names: Collection[str],
+        has_devices: bool = True,
+        clock: Clock,
+        rng: random.Random,
+    ) -> None:
+        """`scheduler_names`: those of the pods that are ours to place. `has_devices`: whether the API server knows
+        claims to devices."""
+        self._names = frozenset(scheduler_names)
         self.caches = Caches(client, clock=clock, rng=rng)
         self.ended = Caches(client, clock=clock, rng=rng)
         """Apart, since they hold pods too."""
@@ -45,12 +80,30 @@ class World:
         self.priority_classes = add(PRIORITY_CLASSES, type=PriorityClassView)
         self.budgets = add(DISRUPTION_BUDGETS, type=BudgetView)
         self.namespaces = add(NAMESPACES, type=NamespaceView)
+        self.surroundings: Final[dict[Resource, Cache[Any]]] = {
+            resource: add(resource, type=view)
+            for resource, view in VIEWS.items()
+            if has_devices or resource.group != RESOURCE_CLAIMS.group
+        }
+        """Volumes, claims, and what they depend on."""
         self.done = self.ended.add(PODS, type=PodView, labels=labels.POD_GANG, fields=SUCCEEDED, read=_READ)
         """Pods of gangs that have succeeded: they have no place any more, and count as ready."""
 
     async def synced(self) -> None:
         await self.caches.synced()
         await self.ended.synced()
+
+    # Whose is what
+
+    def is_our_pod(self, pod: PodView) -> bool:
+        return pod.spec.scheduler_name in self._names
+
+    def is_our_gang(self, gang: PodGang) -> bool:
+        """By its label, else by its pods; one without either is nobody's."""
+        name = (gang.metadata.labels or {}).get(labels.SCHEDULER_NAME)
+        if name is not None:
+            return name in self._names
+        return any(self.is_our_pod(pod) for _, _, pods in self.members(gang) for pod in pods)
 
     # Gangs by key: `namespace/name`
 

@@ -14,10 +14,10 @@ import pytest
 from grove.install import rbac
 from grove.testing.binaries import BinaryError
 from grove.testing.controlplane import ControlPlane
+from tests.cluster.audit import NAMESPACE, Audit
 from tests.cluster.conftest import LOGS, install_crds
 from tests.cluster.nodes.fleet import Fleet
-from tests.cluster.operator.audit import ACCOUNT, NAMESPACE, Audit
-from tests.cluster.operator.operator import Operator
+from tests.cluster.operator.operator import ACCOUNT, Operator
 from tests.cluster.operator.workloads import Workloads
 
 FLAGS = ("--node-monitor-period=1s", "--node-monitor-grace-period=6s")
@@ -32,7 +32,7 @@ def cluster(request: pytest.FixtureRequest, _interrupted_by_sigterm: None) -> It
     """Instead of the cluster of the other tests: nodes are watched, and what the operator asks is written down."""
     logs = request.config.rootpath / "build" / "cluster-logs" / f"operator-{os.getpid()}"
     request.config.stash[LOGS].append(logs)
-    audit = Audit(logs)
+    audit = Audit(logs, ACCOUNT)
     try:
         running = ControlPlane.start(
             scheduler=True,
@@ -58,7 +58,7 @@ def grove_crds(cluster: ControlPlane) -> None:
 @pytest.fixture(scope="session")
 def audit(cluster: ControlPlane) -> Audit:
     """What the operator has asked of the API server so far."""
-    return Audit(cluster.logs)
+    return Audit(cluster.logs, ACCOUNT)
 
 
 @pytest.fixture(scope="session")

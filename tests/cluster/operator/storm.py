@@ -23,8 +23,8 @@ from typing import Self
 from grove.testing.controlplane import ControlPlane
 from grove.testing.faults import Fault, FaultProxy, ResetAfter, ResetBefore, ResetMidResponse, Respond, Seen, Slow
 from grove.testing.kubeconfig import token_user, write_kubeconfig
-from tests.cluster.operator.audit import ACCOUNT, NAMESPACE
-from tests.cluster.operator.operator import Operator
+from tests.cluster.audit import NAMESPACE
+from tests.cluster.operator.operator import ACCOUNT, Operator
 
 READS = ("GET",)
 

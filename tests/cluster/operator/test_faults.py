@@ -1,8 +1,6 @@
 """An operator whose answers get lost, on the way from the API server: nothing is made twice, and nothing is missing."""
 
-import asyncio
 import itertools
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,38 +9,16 @@ import pytest
 from grove.testing.controlplane import ControlPlane
 from grove.testing.faults import FaultProxy, ResetAfter, Seen
 from grove.testing.kubeconfig import token_user, write_kubeconfig
+from tests.cluster.audit import NAMESPACE
 from tests.cluster.nodes.fleet import Fleet
-from tests.cluster.operator.audit import ACCOUNT, NAMESPACE
 from tests.cluster.operator.manifests import pods_of, served
-from tests.cluster.operator.operator import Operator
+from tests.cluster.operator.operator import ACCOUNT, Operator
 from tests.cluster.operator.test_restart import no_index_twice
 from tests.cluster.operator.watcher import Watcher
 from tests.cluster.operator.workloads import Workloads, name_of
 
 EVERY = 4
 """Of so many answers to a write, one is lost."""
-
-
-@pytest.fixture
-def proxy(cluster: ControlPlane) -> Iterator[FaultProxy]:
-    """A proxy in a thread of its own."""
-    made: list[FaultProxy] = []
-    loop = asyncio.new_event_loop()
-    ready, ended = threading.Event(), asyncio.Event()
-
-    async def serve() -> None:
-        async with FaultProxy(cluster.url, cluster.ca) as proxy:
-            made.append(proxy)
-            ready.set()
-            await ended.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    ready.wait()
-    yield made[0]
-    loop.call_soon_threadsafe(ended.set)
-    thread.join()
-    loop.close()
 
 
 @pytest.fixture

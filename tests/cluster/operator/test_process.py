@@ -13,8 +13,8 @@ import pytest
 from grove.api.kinds import catalog
 from grove.testing.controlplane import ControlPlane
 from grove.testing.waiting import eventually
+from tests.cluster.audit import NAMESPACE
 from tests.cluster.objects import smallest
-from tests.cluster.operator.audit import NAMESPACE
 from tests.cluster.operator.conftest import StartOperator
 from tests.cluster.operator.operator import CONFIGURATION, PATIENCE, Operator
 

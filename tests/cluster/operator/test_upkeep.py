@@ -5,7 +5,7 @@ from typing import Any
 
 from grove.testing.controlplane import ControlPlane
 from grove.testing.waiting import eventually
-from tests.cluster.operator.audit import NAMESPACE
+from tests.cluster.audit import NAMESPACE
 from tests.cluster.operator.conftest import StartOperator
 from tests.cluster.operator.manifests import clique, workload
 from tests.cluster.operator.operator import PATIENCE, Operator

@@ -5,8 +5,9 @@ Named so that it runs last; alone it says little.
 
 import pytest
 
-from grove.operator.permissions import PERMISSIONS, Permission
-from tests.cluster.operator.audit import NAMESPACE, Asked, Audit
+from grove.operator.permissions import PERMISSIONS
+from grove.runtime.permission import Permission
+from tests.cluster.audit import NAMESPACE, Asked, Audit
 from tests.cluster.operator.operator import Operator
 
 RARE = frozenset(

@@ -43,6 +43,7 @@ JSON = dict[str, Any]
 CASE: Final = "grove.test/case"
 FAMILY: Final = "grove.test/family"
 WITHIN: Final = 240.0
+SILENCE: Final = 120.0
 ASKED_AGAIN: Final = 3
 SHOWN: Final = 5
 LEAST_OF_EACH: Final = 0.15
@@ -294,9 +295,13 @@ class Trial:
         ):
             listening = tasks.create_task(listen(events))
             await self._all(create(name, one) for name, one in pods.items())
-            while not verdicts.keys() >= created.keys():
+            while silent := created.keys() - verdicts.keys():
                 changed.clear()
-                await changed.wait()
+                try:
+                    await asyncio.wait_for(changed.wait(), SILENCE)
+                except TimeoutError:
+                    names = sorted(created[uid] for uid in silent)
+                    raise RuntimeError(f"kube-scheduler says nothing of the pods of {', '.join(names)}") from None
             listening.cancel()
         by_name = {name: verdicts[uid] for uid, name in created.items()}
         return [by_name[name] for name in pods]

@@ -42,7 +42,7 @@ class Ours:
         self.surroundings = Surroundings()
         self.cluster = Cluster(needs=PodNeeds(self.surroundings))
         self.cluster.obey(rules(self.cluster, self.surroundings, settings or SchedulerConfiguration()))
-        self._placed: dict[str, tuple[PodView, str]] = {}
+        self._placed: dict[str, tuple[PodView, str, bool]] = {}
 
     def learn(self, obj: JSON) -> None:
         """An object of a world; everything else comes before the nodes, and those before pods on them.
@@ -63,12 +63,14 @@ class Ours:
                 pod = msgspec.convert(obj, PodView)
                 if pod.node_name in self.cluster.slot_of and pod.status.phase not in ("Succeeded", "Failed"):
                     self.put(pod, pod.node_name)
+                elif pod.status.nominated_node_name in self.cluster.slot_of:
+                    self.put(pod, pod.status.nominated_node_name, nominated=True)
 
-    def put(self, pod: PodView, node: str) -> None:
-        """The pod is on the node from now on."""
+    def put(self, pod: PodView, node: str, *, nominated: bool = False) -> None:
+        """The pod is on the node from now on, or is meant to come there."""
         cls = self._class_of(pod)
         meta = pod.metadata
-        self._placed[meta.uid or ""] = pod, node
+        self._placed[meta.uid or ""] = pod, node, nominated
         self.cluster.put(
             Placed(
                 meta.uid or "",
@@ -78,6 +80,7 @@ class Ours:
                 self.cluster.slot_of[node],
                 requests=self.cluster.resources.vector(used(pod)),
                 terminating=meta.deletion_timestamp is not None,
+                nominated=nominated,
             )
         )
 
@@ -95,6 +98,6 @@ class Ours:
             placed, self._placed = self._placed, {}
             for uid in placed:
                 self.cluster.take(uid)
-            for other, node in placed.values():
-                self.put(other, node)
+            for other, node, nominated in placed.values():
+                self.put(other, node, nominated=nominated)
         return self.cluster.classes.of(pod)

@@ -98,7 +98,7 @@ def some_taints(rng: random.Random) -> list[JSON]:
 
 
 def a_toleration(rng: random.Random) -> JSON:
-    effect = {"effect": rng.choice(EFFECTS)} if rng.random() < 0.6 else {}
+    effect: JSON = {"effect": rng.choice(EFFECTS)} if rng.random() < 0.6 else {}
     if effect.get("effect") == "NoExecute" and rng.random() < 0.3:
         effect["tolerationSeconds"] = 5
     if rng.random() < 0.1:
@@ -141,11 +141,12 @@ def _is_new(port: JSON, taken: set[tuple[str, str, int]], *, in_host: bool) -> b
     """Within a pod the API server lets no port be taken twice; in the host's network, ports are the host's."""
     if in_host:
         port.pop("hostPort", None)
-    number = port.get("hostPort", port["containerPort"])
+    number: int = port.get("hostPort", 0) or (port["containerPort"] if in_host else 0)
     key = (port.get("protocol", "TCP"), port.get("hostIP", ""), number)
-    is_new = key not in taken
+    if number and key in taken:
+        return False
     taken.add(key)
-    return is_new
+    return True
 
 
 def some_ports(rng: random.Random) -> list[JSON]:

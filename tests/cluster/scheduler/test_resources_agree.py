@@ -31,6 +31,10 @@ def test_pods_fit_where_kubernetes_lets_them(judge: Judge) -> None:
     judge.agrees("resources", [a_world(random.Random(number)) for number in range(CASES)])
 
 
+def test_pods_fit_at_their_hungriest_moment(judge: Judge) -> None:
+    judge.agrees("moments", [a_world_with_moments(random.Random(number)) for number in range(CASES)])
+
+
 def test_resized_pods_use_what_kubernetes_counts(judge: Judge) -> None:
     judge.agrees("resized", [a_world_of_resized_pods(random.Random(number)) for number in range(CASES)])
 
@@ -51,6 +55,29 @@ def a_world(rng: random.Random) -> Case:
     return Case(nodes, existing, a_pod(rng, "pod"), A_RUNTIME_CLASS)
 
 
+def a_world_with_moments(rng: random.Random) -> Case:
+    """Init containers, sidecars, overhead and whole pods, on nodes where the last half of a CPU decides."""
+    nodes = [node("n", cpu=rng.choice(["2", "2500m", "3", "3500m", "4", "4500m", "5", "5500m", "6"]))]
+    existing = [a_pod_with_moments(rng, "e", on="n")] if rng.random() < 0.4 else []
+    return Case(nodes, existing, a_pod_with_moments(rng, "pod"), A_RUNTIME_CLASS)
+
+
+def a_pod_with_moments(rng: random.Random, name: str, *, on: str = "") -> JSON:
+    def asking(letter: str, **more: str) -> JSON:
+        cpu = rng.choice(["0", "500m", "1", "1500m", "2"])
+        return container(letter, resources={"requests": {"cpu": cpu}}, **more)
+
+    sidecar = {"restartPolicy": "Always"}
+    init = [asking(f"i{number}", **rng.choice([sidecar, {}])) for number in range(rng.randint(0, 4))]
+    spec: dict[str, Any] = {"initContainers": init, "containers": [asking("c")]}
+    if rng.random() < 0.2:
+        spec["resources"] = {"requests": {"cpu": rng.choice(["6", "6500m"])}}
+        spec["initContainers"] = init[:1]
+    if rng.random() < 0.4:
+        spec["overhead"], spec["runtimeClassName"] = OVERHEAD, "$"
+    return pod(name, on=on, **spec)
+
+
 def a_world_of_resized_pods(rng: random.Random) -> Case:
     nodes = [node("n", cpu="4", memory="4Gi", pods="4")]
     existing = [resized(rng, f"e{number}") for number in range(rng.randint(1, 2))]
@@ -64,7 +91,7 @@ def a_world_to_fill(rng: random.Random) -> Case:
 
 
 def a_node(rng: random.Random, name: str) -> JSON:
-    more = {}
+    more: dict[str, Any] = {}
     if rng.random() < 0.6:
         more[GPU] = rng.choice(["0", "1", "4"])
     if rng.random() < 0.6:
@@ -153,12 +180,11 @@ def resized(rng: random.Random, name: str) -> JSON:
     if rng.random() < 0.4:
         reason = rng.choice(["Infeasible", "Deferred"])
         status["conditions"] = [{"type": "PodResizePending", "status": "True", "reason": reason}]
-    if rng.random() < 0.3:
-        whole = {"cpu": "1", "memory": "1Gi"}
-        found["spec"]["resources"] = {"requests": whole}
+    if rng.random() < 0.4:
+        found["spec"]["resources"] = {"requests": {one: rng.choice(AMOUNTS[one][2:]) for one in names}}
         for one in (*containers, *init):
             one["resources"] = {}
-        if rng.random() < 0.7:
+        if rng.random() < 0.8:
             status["resources"] = {"requests": {one: rng.choice(AMOUNTS[one]) for one in names}}
             status["allocatedResources"] = {one: rng.choice(AMOUNTS[one]) for one in names}
     found["status"] = status

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import copy
 import random
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, cast
 
@@ -328,16 +329,22 @@ def strategic(held: Any, change: Any, name: str = "") -> Any:
 
 
 def chooser(labels: str, fields: str) -> Callable[[JSON], bool]:
-    by_labels = selectors.labels(labels)
-    name = fields.removeprefix("metadata.name=")
-    assert fields in ("", "spec.nodeName!=") or name != fields, fields
+    by_labels, by_fields = selectors.labels(labels), selectors.labels(fields)
+    names = [re.split("[!=]", one)[0] for one in fields.split(",") if one]
 
     def choose(obj: Mapping[str, Any]) -> bool:
-        if fields and (obj["metadata"]["name"] != name if name != fields else not obj["spec"].get("nodeName")):
-            return False
-        return by_labels(obj["metadata"].get("labels") or {})
+        values = {name: value_at(obj, name) for name in names}
+        return by_labels(obj["metadata"].get("labels") or {}) and by_fields(values)
 
     return choose
+
+
+def value_at(obj: Mapping[str, Any], path: str) -> str:
+    """What a field selector compares; empty where there is nothing."""
+    found: Any = obj
+    for part in path.split("."):
+        found = found.get(part) or {}
+    return str(found or "")
 
 
 # A process on it

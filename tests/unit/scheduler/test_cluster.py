@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from grove.scheduler.classes import PodClass
 from grove.scheduler.cluster import Cluster, Hold
+from grove.scheduler.predicates.rule import Lenient
 from tests.unit.scheduler.fleets import BLOCK, GPU, KEYS, RACK, fleet, group, node, occupy, pod, spec
 
 
@@ -107,3 +109,14 @@ def test_a_tree_follows_the_nodes() -> None:
     assert [len(level) for level in cluster.tree(KEYS).levels] == [1, 2, 4, 7]
     cluster.node(node("n003-000", {BLOCK: "b9", RACK: "r9"}))
     assert [len(level) for level in cluster.tree(KEYS).levels] == [1, 3, 4, 7]
+
+
+def test_pods_interact_where_a_rule_limits_them_and_does_not_say_that_they_do_not() -> None:
+    class OneInAll(Lenient):
+        def is_dynamic(self, cls: PodClass) -> bool:
+            return bool(cls.accelerators)
+
+    cluster = fleet(1, 2, rules=[OneInAll()])
+    limited, free = (group(cluster, "w", 1, spec(gpus=gpus)).waiting[0].cls for gpus in (1, 0))
+    assert cluster.interacts([free, limited])
+    assert not cluster.interacts([free])

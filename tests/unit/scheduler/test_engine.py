@@ -7,12 +7,16 @@ import pytest
 
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podgang import PodGangStatus
-from grove.kube.objects import SchedulingGate
+from grove.kube.objects import PodStatus, SchedulingGate
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.verdicts import Bind, Refuse
 from grove.scheduler.views import PriorityClassView
 from tests.unit.scheduler.fleets import spec
 from tests.unit.scheduler.worlds import World, terminating
+
+
+def priority_class(name: str, value: int) -> PriorityClassView:
+    return PriorityClassView(metadata=ObjectMeta(name=name), value=value)
 
 
 def test_a_gang_is_placed_whole() -> None:
@@ -42,7 +46,8 @@ def test_a_gang_waits_until_its_minimum_of_pods_exists() -> None:
     world.gang("g", {"a": 3}, pods=False)
     world.pod("g-a-0", gang="g")
     (refusal,) = world.decide()
-    assert (refusal.reason, refusal.message) == ("WaitingForPods", "too few of its pods can be placed: 1 of 3 of g-a")
+    assert refusal.reason == "WaitingForPods"
+    assert refusal.message == "it waits until these pods exist without scheduling gates: 3 of g-a"
     world.pod("g-a-1", gang="g")
     world.pod("g-a-2", gang="g")
     assert [type(one) for one in world.decide()] == [Bind]
@@ -78,12 +83,14 @@ def test_pods_with_gates_do_not_count() -> None:
 def test_extras_follow_where_there_is_room() -> None:
     world = World(nodes=1)
     world.gang("g", {"a": 10}, minimum=4)
-    (bind,) = world.settle()
+    bind, refusal = world.settle()
     assert (len(bind.puts), bind.left) == (8, 2)
+    assert refusal.gang.is_placed
     world.gone("g-a-0")
-    (more,) = world.settle()
+    more, refusal = world.settle()
     assert not more.first
-    assert len(more.puts) == 1
+    assert (len(more.puts), more.left) == (1, 1)
+    assert refusal.message.endswith("1 pod wait")
 
 
 def test_a_scaled_gang_waits_for_its_base() -> None:
@@ -137,7 +144,7 @@ def test_a_terminating_pod_keeps_its_room_until_it_is_gone() -> None:
     world.tell(terminating(world.pods["old"]))
     world.pod("new", spec(gpus=8))
     (refusal,) = world.decide()
-    assert refusal.reason == "Unschedulable"
+    assert refusal.reason == "RoomHeld"
     world.gone("old")
     assert [type(one) for one in world.decide()] == [Bind]
 
@@ -184,7 +191,7 @@ def test_pods_are_found_by_reference_where_they_have_no_label() -> None:
 
 def test_more_important_gangs_come_first() -> None:
     world = World(nodes=1)
-    world.engine.priority_class(PriorityClassView(metadata=ObjectMeta(name="high"), value=100))
+    world.engine.priority_class(priority_class("high", 100))
     world.gang("low", {"a": 8})
     world.gang("high", {"a": 8}, priority="high")
     decisions = world.decide()
@@ -192,3 +199,72 @@ def test_more_important_gangs_come_first() -> None:
         ("Bind", "default/high"),
         ("Refuse", "default/low"),
     ]
+
+
+def test_less_important_gangs_make_room() -> None:
+    world = World(nodes=1)
+    world.engine.priority_class(priority_class("high", 100))
+    world.gang("low", {"a": 8})
+    world.settle()
+    world.gang("high", {"a": 8}, priority="high")
+    evict, refusal = world.decide()
+    assert {one.name for one in evict.victims} == {f"low-a-{index}" for index in range(8)}
+    assert refusal.reason == "Preempting"
+    for index in range(8):
+        assert not [one for one in world.decide() if one.gang.key == "default/high"]
+        world.gone(f"low-a-{index}")
+    (bind,) = [one for one in world.decide() if one.gang.key == "default/high"]
+    assert isinstance(bind, Bind)
+
+
+def test_room_that_was_made_is_kept() -> None:
+    world = World(nodes=1)
+    world.engine.priority_class(priority_class("high", 100))
+    world.gang("low", {"a": 8})
+    world.settle()
+    world.gang("high", {"a": 8}, priority="high")
+    world.decide()
+    for index in range(7):
+        world.gone(f"low-a-{index}")
+    world.pod("thief")
+    assert not [one for one in world.decide() if isinstance(one, Bind)]
+    world.gone("low-a-7")
+    (bind,) = [one for one in world.decide() if isinstance(one, Bind)]
+    assert bind.gang.key == "default/high"
+
+
+def test_nobody_goes_for_a_gang_that_does_not_fit_anyway() -> None:
+    world = World(nodes=1)
+    world.engine.priority_class(priority_class("high", 100))
+    world.gang("low", {"a": 8})
+    world.settle()
+    world.gang("high", {"a": 9}, priority="high")
+    (refusal,) = world.decide()
+    assert refusal.reason == "Unschedulable"
+
+
+def test_a_victim_that_stays_ends_the_plan_and_frees_the_room() -> None:
+    world = World(nodes=1)
+    world.engine.priority_class(priority_class("high", 100))
+    world.gang("low", {"a": 8})
+    world.settle()
+    world.gang("high", {"a": 8}, priority="high")
+    evict, _ = world.decide()
+    world.engine.evict_failed(evict.victims[0].uid, "its disruption budget allows none")
+    assert world.cluster.holds == {}
+
+
+def test_pods_nominated_elsewhere_hold_back_only_who_is_less_important() -> None:
+    world = World(nodes=1)
+    world.engine.priority_class(priority_class("high", 100))
+    theirs = world.pod("theirs", spec(gpus=8, schedulerName="other", priority=50))
+    theirs = world.tell(msgspec.structs.replace(theirs, status=PodStatus(nominated_node_name="n0")))
+    world.gang("low", {"a": 2})
+    (refusal,) = world.decide()
+    assert refusal.reason == "Unschedulable"
+    world.gang("high", {"a": 2}, priority="high")
+    (bind,) = world.decide()
+    assert bind.gang.key == "default/high"
+    world.tell(msgspec.structs.replace(theirs, status=PodStatus()))
+    (bind,) = world.decide()
+    assert bind.gang.key == "default/low"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grove.scheduler.gangs import Gang
+from grove.scheduler.gangs import Gang, Group
 from grove.scheduler.queues import Queues
 from grove.scheduler.resources import Resources
 from grove.scheduler.waiting import Waiter, Waiting, stage
@@ -52,6 +52,17 @@ def test_who_was_taken_is_asleep_until_it_is_woken_or_changes() -> None:
     assert taken(waiting) == ["a", "c"]
     assert len(waiting) == 2
     assert "b" not in waiting
+
+
+def test_those_who_wait_are_counted() -> None:
+    waiting = flat(Waiter("a", starving=True), Waiter("b"), Waiter("c", starving=True))
+    waiting.put(Waiter("b", starving=True))
+    waiting.put(Waiter("a"))
+    waiting.drop("c")
+    waiting.drop("c")
+    assert waiting.pop() == Waiter("b", starving=True)
+    found = waiting.statistics()
+    assert (found.ready, found.asleep, found.starving, found.taken, waiting.ready) == (1, 1, 1, 1, 1)
 
 
 def test_a_gang_that_changes_before_its_turn_has_one_turn() -> None:
@@ -122,5 +133,5 @@ def test_a_gang_that_lost_pods_comes_before_new_ones_and_extras_come_last() -> N
     assert [stage(one) for one in (broken, fresh, scaled, extras)] == [0, 1, 2, 3]
 
 
-def _with(fresh: Gang, *groups: object) -> Gang:
+def _with(fresh: Gang, *groups: Group) -> Gang:
     return fresh._replace(root=fresh.root._replace(groups=groups))

@@ -13,7 +13,7 @@ from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodSpec, PodView
 from grove.scheduler.cluster import Cluster, Placed
-from grove.scheduler.engine import Engine
+from grove.scheduler.engine import Engine, Rules
 from grove.scheduler.gangs import Gang
 from grove.scheduler.needs import PodNeeds
 from grove.scheduler.placement.budget import Budget
@@ -52,17 +52,15 @@ class World:
         surroundings = Surroundings()
         self.cluster = Cluster()
         self.engine = Engine(
+            Rules(scheduler_names=["grove-scheduler"], **options),
             cluster=self.cluster,
             surroundings=surroundings,
             needs=PodNeeds(surroundings),
             place=place,
-            scheduler_names=["grove-scheduler"],
-            search_steps=10_000,
-            **options,
         )
         self.pods: dict[str, PodView] = {}
         self.gangs: dict[str, PodGang] = {}
-        self.now = 1000.0
+        self.now = 1_900_000_000.0
         for index in range(nodes):
             self.node(f"n{index}", {KEYS[2]: "r0"}, gpus=gpus)
 

@@ -21,6 +21,9 @@ _TOOLS: Final = "kubectl.kubernetes.io/"
 """Annotations about how the set itself was applied; the last one applied holds all of the set."""
 
 
+_FOR_THE_SCHEDULER: Final = frozenset({labels.QUEUE, labels.PREEMPTION, labels.RESTART_COST, labels.EXPECTED_DURATION})
+
+
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """The mirrored keys."""
 
@@ -32,11 +35,11 @@ _NOTHING: Final = Record()
 
 
 def mirrored(found: Mapping[str, str] | None) -> dict[str, str]:
-    """What of the set's labels or annotations its gangs carry too; of Grove's own only the queue."""
+    """What of the set's labels or annotations its gangs carry too; of Grove's own only what the scheduler reads."""
     return {
         key: value
         for key, value in (found or {}).items()
-        if key == labels.QUEUE or not (labels.is_groves(key) or key.startswith(_TOOLS))
+        if key in _FOR_THE_SCHEDULER or not (labels.is_groves(key) or key.startswith(_TOOLS))
     }
 
 

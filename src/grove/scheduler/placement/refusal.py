@@ -167,7 +167,7 @@ def histogram(cluster: Cluster, cls: PodClass) -> list[tuple[str, int]]:
         some = slots if len(slots) <= _SAMPLE else slots[np.linspace(0, len(slots) - 1, _SAMPLE).astype(np.int64)]
         seen: Counter[str] = Counter()
         for slot in some.tolist():
-            seen.update(dict.fromkeys(reason for rule in cluster.rules if (reason := rule.explain(cls, slot))))
+            seen.update({reason for rule in cluster.rules if (reason := rule.explain(cls, slot))})
         for reason, count in seen.items():
             found[reason] += round(count * len(slots) / max(len(some), 1))
     return sorted(found.items(), key=lambda item: (-item[1], item[0]))

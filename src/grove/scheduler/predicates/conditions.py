@@ -74,7 +74,7 @@ class Conditions(Lenient):
             return None
         tolerations = cls.spec.tolerations
         refused = self._sets.table(tolerations, lambda keys: _first(keys, tolerations) is not None)
-        return np.logical_not(refused[self._sets.codes[slots]])
+        return np.equal(refused[self._sets.codes[slots]], 0)
 
     def explain(self, cls: PodClass, slot: int) -> str:
         key = _first(self._sets.says(slot), cls.spec.tolerations)

@@ -28,6 +28,8 @@ LEAVING: Final = 1
 COMING: Final = 2
 """Nominated by another scheduler."""
 _KINDS: Final = 3
+_FEW: Final = 64
+"""So many domains, and more where there are many, are kept one by one."""
 _ROOM: Final = 8192
 """So many classes and crowds more than needed are remembered."""
 
@@ -49,9 +51,12 @@ class Area:
 
 
 class Tally:
-    """Numbers of pods by the codes of a column; what is on nodes without the label is in none."""
+    """Numbers of pods by the codes of a column; what is on nodes without the label is in none.
 
-    __slots__ = ("_coming", "_counts", "area", "column", "expected", "pods", "staying", "version")
+    Most crowds are the pods of one gang, and in few of the domains that hosts are.
+    """
+
+    __slots__ = ("_coming", "_few", "_many", "area", "column", "expected", "pods", "staying", "version")
 
     def __init__(self, column: Column, *, staying: bool = False, area: Area | None = None) -> None:
         self.column: Final = column
@@ -64,8 +69,10 @@ class Tally:
         """Of those that are coming."""
         self.version = 0
         """Grows with each change."""
-        self._counts: Counts = np.zeros(len(column.values), np.int64)
-        self._coming: Counts | None = None
+        self._few: dict[int, int] = {}
+        self._many: Counts | None = None
+        """In place of `_few`, once they are many."""
+        self._coming: dict[int, int] = {}
 
     def add(self, slot: int, kind: int, pods: int, weight: int = 1) -> None:
         """So many pods more."""
@@ -77,32 +84,49 @@ class Tally:
         self.version += 1
         if kind == COMING:
             self.expected += pods
-            if self._coming is None:
-                self._coming = np.zeros(len(self.column.values), np.int64)
-            elif code >= len(self._coming):
-                self._coming = grown(self._coming, 2 * len(self.column.values))
-            self._coming[code] += pods * weight
+            _add(self._coming, code, pods * weight)
             return
         self.pods += pods
-        if code >= len(self._counts):
-            self._counts = grown(self._counts, 2 * len(self.column.values))
-        self._counts[code] += pods * weight
+        if self._many is not None:
+            if code >= len(self._many):
+                self._many = grown(self._many, 2 * len(self.column.values))
+            self._many[code] += pods * weight
+            return
+        _add(self._few, code, pods * weight)
+        if len(self._few) > _FEW + len(self.column.values) // _FEW:
+            self._many = self.counts
+            self._few = {}
 
     @property
     def counts(self) -> Counts:
-        """By code, at least as many as there are."""
-        if len(self._counts) < len(self.column.values):
-            self._counts = grown(self._counts, 2 * len(self.column.values))
-        return self._counts
+        """By code, at least as many as there are; not to be changed."""
+        values = len(self.column.values)
+        if self._many is None:
+            return _by_code(self._few, values)
+        if len(self._many) < values:
+            self._many = grown(self._many, 2 * values)
+        return self._many
 
     @property
     def with_coming(self) -> Counts:
         """The same with those that are coming."""
-        if not self.expected or self._coming is None:
-            return self.counts
-        found = self.counts.copy()
-        found[: len(self._coming)] += self._coming[: len(found)]
-        return found
+        found = self.counts
+        return found + _by_code(self._coming, len(found)) if self._coming else found
+
+
+def _add(numbers: dict[int, int], code: int, more: int) -> None:
+    left = numbers.get(code, 0) + more
+    if left:
+        numbers[code] = left
+    else:
+        numbers.pop(code, None)
+
+
+def _by_code(numbers: dict[int, int], size: int) -> Counts:
+    found = np.zeros(size, np.int64)
+    if numbers:
+        found[[*numbers]] = [*numbers.values()]
+    return found
 
 
 class _Present:

@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar
 import numpy as np
 
 from grove.scheduler.columns import Codes, grown
-from grove.scheduler.predicates.rule import Array
+from grove.scheduler.predicates.rule import Counts
 
 T = TypeVar("T", bound=Hashable)
 
@@ -23,7 +23,7 @@ class Distinct(Generic[T]):
         self.values: list[T] = [nothing]
         self.codes: Codes = np.zeros(_FIRST, np.int32)
         self._code_of: dict[T, int] = {nothing: 0}
-        self._tables: dict[Hashable, list[int]] = {}
+        self._tables: dict[Hashable, Counts] = {}
 
     def put(self, slot: int, value: T) -> None:
         if slot >= len(self.codes):
@@ -37,12 +37,14 @@ class Distinct(Generic[T]):
     def says(self, slot: int) -> T:
         return self.values[int(self.codes[slot])]
 
-    def table(self, key: Hashable, judge: Callable[[T], int]) -> Array:
-        """By code what `judge` makes of it: of each thing once for each key."""
+    def table(self, key: Hashable, judge: Callable[[T], int]) -> Counts:
+        """By code what `judge` makes of it, a number or yes and no: of each thing once for each key."""
         known = self._tables.get(key)
         if known is None:
             if len(self._tables) >= _MOST_KNOWN:
                 self._tables.clear()
-            known = self._tables[key] = []
-        known += [judge(value) for value in self.values[len(known) :]]
-        return np.array(known)
+            known = np.zeros(0, np.int64)
+        if len(known) < len(self.values):
+            more = [int(judge(value)) for value in self.values[len(known) :]]
+            known = self._tables[key] = np.concatenate([known, np.array(more, np.int64)])
+        return known

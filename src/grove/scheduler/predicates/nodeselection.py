@@ -16,7 +16,7 @@ from grove.kube.objects import PodSpec
 from grove.scheduler.classes import PodClass
 from grove.scheduler.cluster import Cluster
 from grove.scheduler.columns import Column
-from grove.scheduler.predicates.rule import Array, Counts, Lenient, Mask, Slots
+from grove.scheduler.predicates.rule import Counts, Lenient, Mask, Slots
 
 TASTE: Final = 200
 """The most that preferences count: the weight that kube-scheduler gives them."""
@@ -84,7 +84,7 @@ class Labels:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._numeric: dict[Requirement, list[bool]] = {}
+        self._numeric: dict[Requirement, Mask] = {}
 
     def having(self, labels: Mapping[str, str], slots: Slots) -> Mask | None:
         """Those with all of these labels; None: all."""
@@ -109,7 +109,7 @@ class Labels:
         for one in term.match_fields:
             yield self._named(one, slots)
 
-    def _table(self, requirement: Requirement, column: Column) -> Array:
+    def _table(self, requirement: Requirement, column: Column) -> Mask:
         """By code of a value whether the requirement holds."""
         if requirement.operator in ("Gt", "Lt"):
             return self._compared(requirement, column)
@@ -121,14 +121,16 @@ class Labels:
                 table[code] = nodechoice.holds(requirement, value)
         return table
 
-    def _compared(self, requirement: Requirement, column: Column) -> Array:
+    def _compared(self, requirement: Requirement, column: Column) -> Mask:
         known = self._numeric.get(requirement)
         if known is None:
             if len(self._numeric) >= _MOST_KNOWN:
                 self._numeric.clear()
-            known = self._numeric[requirement] = [nodechoice.holds(requirement, None)]
-        known += [nodechoice.holds(requirement, value) for value in column.values[len(known) :]]
-        return np.array(known, np.bool_)
+            known = np.array([nodechoice.holds(requirement, None)])
+        if len(known) < len(column.values):
+            more = [nodechoice.holds(requirement, value) for value in column.values[len(known) :]]
+            known = self._numeric[requirement] = np.concatenate([known, np.array(more, np.bool_)])
+        return known
 
     def _named(self, requirement: Requirement, slots: Slots) -> Mask:
         is_name = requirement.key == nodechoice.NAME

@@ -44,7 +44,7 @@ class Platform(Lenient):
     def static(self, cls: PodClass, slots: Slots) -> Mask | None:
         needed = (_system(cls.spec), frozenset(needs(cls.spec)))
         refused = self._offers.table(needed, lambda offer: bool(_lacking(needed, offer)))
-        return np.logical_not(refused[self._offers.codes[slots]])
+        return np.equal(refused[self._offers.codes[slots]], 0)
 
     def explain(self, cls: PodClass, slot: int) -> str:
         return _lacking((_system(cls.spec), frozenset(needs(cls.spec))), self._offers.says(slot))

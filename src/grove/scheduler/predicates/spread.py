@@ -104,19 +104,15 @@ class _Constraint:
         counts = self.tally.counts[:values]
         there = self.tally.with_coming[:values]
         domains = self.area.domains(self.column)
-        fewest, emptiest, next_fewest = 0, -1, 0
+        left = self.skew - there
         if len(domains) >= self.least and len(domains):
             found = counts[domains]
-            fewest = next_fewest = int(found.min())
-            if self.itself and np.count_nonzero(found == fewest) == 1:
-                emptiest = int(domains[int(found.argmin())])
-                next_fewest = PLENTY if len(found) == 1 else int(np.partition(found, 1)[1])
-        left = self.skew + fewest - there
-        if not self.itself:
-            return np.where(left >= 0, PLENTY, 0)
-        if emptiest >= 0 and left[emptiest] > 0:  # as it fills up, it is no more the emptiest
-            left[emptiest] += next_fewest - fewest
-        return np.maximum(left, 0)
+            fewest = int(found.min())
+            left += fewest
+            if np.count_nonzero(found == fewest) == 1:  # the one that fills up is compared with the others
+                others = PLENTY if len(found) == 1 else int(np.partition(found, 1)[1])
+                left[int(domains[int(found.argmin())])] += others - fewest
+        return np.maximum(left, 0) if self.itself else np.where(left >= 0, PLENTY, 0)
 
 
 class _State:

@@ -1,7 +1,8 @@
 """Taints: nodes keep pods off that do not tolerate them. Pure.
 
 NoSchedule and NoExecute refuse, PreferNoSchedule is a matter of taste. A node that is cordoned is as one with the taint
-`node.kubernetes.io/unschedulable:NoSchedule`, as for kube-scheduler.
+`node.kubernetes.io/unschedulable:NoSchedule`, as for kube-scheduler. Beyond that, NoExecute that a pod tolerates only
+for a time is disliked too: the pod would be evicted again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ REFUSING: Final = ("NoSchedule", "NoExecute")
 Tolerations: TypeAlias = tuple[Toleration, ...]
 TaintSet: TypeAlias = tuple[Taint, ...]
 
+_MOST_KNOWN: Final = 1024
+
 
 class Taints(Lenient):
     """What nodes' `taints` and `unschedulable` say, and pods' tolerations."""
@@ -35,6 +38,12 @@ class Taints(Lenient):
         self._cluster = cluster
         self._compares = compares
         self._sets: Distinct[TaintSet] = Distinct(())
+        self._penalties: dict[Tolerations, tuple[int, Counts]] = {}
+
+    @property
+    def sets(self) -> list[TaintSet]:
+        """All sets of taints that there have been; the first is empty."""
+        return self._sets.values
 
     def node_changed(self, slot: int) -> None:
         view = self._cluster.views[slot]
@@ -57,13 +66,22 @@ class Taints(Lenient):
         refused = self._sets.table(
             ("refuses", tolerations), lambda taints: self._first(taints, tolerations, REFUSING) is not None
         )
-        return np.logical_not(refused[self._sets.codes[slots]])
+        return np.equal(refused[self._sets.codes[slots]], 0)
 
     def penalty(self, cls: PodClass) -> Counts | None:
         tolerations = cls.spec.tolerations
         disliked = self._sets.table(("dislikes", tolerations), lambda taints: self._disliked(taints, tolerations))
         most = int(disliked.max())
-        return disliked[self._sets.codes[: self._cluster.size]] * TASTE // most if most else None
+        if not most:
+            return None
+        now = self._cluster.reshaped.position
+        known = self._penalties.get(tolerations)
+        if known is None or known[0] != now:
+            if len(self._penalties) >= _MOST_KNOWN:
+                self._penalties.clear()
+            found = (disliked * TASTE // most)[self._sets.codes[: self._cluster.size]]
+            known = self._penalties[tolerations] = (now, found)
+        return known[1]
 
     def explain(self, cls: PodClass, slot: int) -> str:
         taint = self._first(self._sets.says(slot), cls.spec.tolerations, REFUSING)
@@ -78,8 +96,12 @@ class Taints(Lenient):
         return next((one for one in taints if one.effect in effects and not self._tolerated(one, tolerations)), None)
 
     def _disliked(self, taints: TaintSet, tolerations: Tolerations) -> int:
-        mild = [one for one in tolerations if one.effect in ("", "PreferNoSchedule")]
-        return sum(one.effect == "PreferNoSchedule" and not self._tolerated(one, tuple(mild)) for one in taints)
+        lasting = tuple([one for one in tolerations if one.toleration_seconds is None])
+        return sum(
+            one.effect == "PreferNoSchedule" or (one.effect == "NoExecute" and self._tolerated(one, tolerations))
+            for one in taints
+            if not self._tolerated(one, lasting)
+        )
 
     def _tolerated(self, taint: Taint, tolerations: Tolerations) -> bool:
         return any(tolerates(one, taint, compares=self._compares) for one in tolerations)

@@ -35,6 +35,8 @@ class Assembly:
         self._need = need
         self._budget = budget
         self._journal: list[Undo] = []
+        self._nodes = range(len(board.slots))
+        self._divided: dict[tuple[int, int], tuple[Need, Sequence[int], list[list[int]]]] = {}
         self._key = board.units.key
         self._everything = self._with_all_gone() if need.inner else []
 
@@ -51,9 +53,8 @@ class Assembly:
 
     def make(self, worth: Worth) -> bool:
         """Chooses units on the board until the gang fits, and those only; tells whether it does."""
-        nodes = range(len(self._board.slots))
         before = [*self._board.chosen.values()]
-        if not self._fill(self._need, nodes, worth):
+        if not self._fill(self._need, self._nodes, worth):
             self._back(0)
             return False
         chosen = [*self._board.chosen.values()]
@@ -70,7 +71,7 @@ class Assembly:
         if need.is_flat and len(need.classes) == 1:
             cls, count = need.classes[0]
             return board.totals[self._number[cls]] >= count
-        found = self._fill(need, range(len(board.slots)), None)
+        found = self._fill(need, self._nodes, None)
         self._back(0)
         return found
 
@@ -115,25 +116,35 @@ class Assembly:
     def _domains(self, need: Need, nodes: Sequence[int]) -> list[list[int]]:
         """The nodes of each domain that could take a scope, those that lack least first."""
         board = self._board
+        key = id(need), id(nodes)
+        if key not in self._divided:
+            self._divided[key] = need, nodes, self._divide(need, nodes)
+        wanted = [(board.caps[self._number[cls]], count) for cls, count in need.total().items()]
+        divided = self._divided[key][2]
+        self._budget.spend(1 + len(divided) // 4)
+        lacking = [
+            sum([max(0, count - sum([caps[node] for node in inside])) for caps, count in wanted]) for inside in divided
+        ]
+        return [divided[at] for at in sorted(range(len(divided)), key=lambda at: (lacking[at], at))]
+
+    def _divide(self, need: Need, nodes: Sequence[int]) -> list[list[int]]:
+        """The nodes by domain, of those domains that could take the scope if all went."""
         assert need.level is not None
+        self._budget.spend(1 + len(nodes) // 16)
         domain_of = self._cluster.tree(need.keys).levels[need.level].domain_of
+        domains = domain_of[[self._board.slots[node] for node in nodes]].tolist()
         found: dict[int, list[int]] = {}
-        for node in nodes:
-            domain = int(domain_of[board.slots[node]])
+        for node, domain in zip(nodes, domains, strict=True):
             if domain >= 0:
                 found.setdefault(domain, []).append(node)
         pinned = {int(domain_of[slot]) for slot in need.pinned}
-        wanted = [(self._number[cls], count) for cls, count in need.total().items()]
-        ranked = []
-        for domain, inside in found.items():
-            if pinned and pinned != {domain}:
-                continue
-            if any(sum(self._everything[number][node] for node in inside) < count for number, count in wanted):
-                continue
-            lacking = sum(max(0, count - sum(board.caps[number][node] for node in inside)) for number, count in wanted)
-            ranked.append((lacking, domain))
-        self._budget.spend(1 + len(nodes) // 32)
-        return [found[domain] for _, domain in sorted(ranked)]
+        wanted = [(self._everything[self._number[cls]], count) for cls, count in need.total().items()]
+        return [
+            inside
+            for domain, inside in sorted(found.items())
+            if (not pinned or pinned == {domain})
+            and all(sum([caps[node] for node in inside]) >= count for caps, count in wanted)
+        ]
 
     def _allocate(self, number: int, count: int, nodes: Sequence[int]) -> None:
         """Puts pods of a class where they fit tightest."""

@@ -13,6 +13,7 @@ from typing import Final
 from grove.scheduler.predicates.rule import Counts, Mask
 from grove.scheduler.preemption.running import Cost
 from grove.scheduler.preemption.units import Unit, Units
+from grove.scheduler.resources import Vector
 
 Undo = Callable[[], None]
 
@@ -50,27 +51,40 @@ class Board:
         """By index; none of them implies another."""
         self._families: Counter[tuple[int, int]] = Counter()
         self._budgets: Counter[str] = Counter()
-        self._effects: dict[int, list[tuple[str, int, list[int]]]] = {}
+        self._pods: dict[int, list[tuple[str, int, list[int]]]] = {}
+        # Most units share no pod with another: what they free is added up by node, once.
+        self._sums: dict[int, list[tuple[int, list[int]]]] = {}
+        self._lifted: Counter[int] = Counter()
         self.on: Final[list[list[Unit]]] = [[] for _ in index]
         """By node the units that have pods there."""
-        amounts: dict[object, list[int]] = {}
+        self._remember(rows)
+
+    def _remember(self, rows: Sequence[int]) -> None:
+        """What the units free, and where."""
+        known: dict[Vector, list[int]] = {}
+        seen: Counter[str] = Counter()
         for unit in self.candidates:
-            effects = []
-            touched: dict[int, None] = {}
+            pods = self._pods[unit.index] = []
             for member in unit.pods:
-                at = self.at.get(member.pod.slot)
+                pod = member.pod
+                at = self.at.get(pod.slot)
                 if at is None:
                     continue
-                vector = member.pod.requests
-                used = amounts.get(vector)
+                used = known.get(pod.requests)
                 if used is None:
-                    found = dict(vector)
-                    used = amounts[vector] = [found.get(row, 0) for row in rows]
-                effects.append((member.pod.uid, at, used))
-                touched[at] = None
-            self._effects[unit.index] = effects
-            for at in touched:
+                    found = dict(pod.requests)
+                    used = known[pod.requests] = [found.get(row, 0) for row in rows]
+                pods.append((pod.uid, at, used))
+            seen.update([uid for uid, _, _ in pods])
+            for at in dict.fromkeys([at for _, at, _ in pods]):
                 self.on[at].append(unit)
+        for unit in self.candidates:
+            pods = self._pods[unit.index]
+            if all(seen[uid] == 1 for uid, _, _ in pods):
+                sums: dict[int, list[int]] = {}
+                for _, at, used in pods:
+                    sums[at] = [old + new for old, new in zip(sums[at], used, strict=True)] if at in sums else used
+                self._sums[unit.index] = list(sums.items())
 
     def _cap(self, at: int, cls: int) -> int:
         if not self._allowed[cls][at]:
@@ -86,15 +100,31 @@ class Board:
 
     def touched(self, unit: Unit) -> list[int]:
         """The nodes on which it has pods."""
-        return list(dict.fromkeys(at for _, at, _ in self._effects[unit.index]))
+        return list(dict.fromkeys([at for _, at, _ in self._pods[unit.index]]))
+
+    def likeness(self, unit: Unit) -> object | None:
+        """Equal for units that make the same room: each on nodes of its own, which are alike. None: it has company."""
+        found = []
+        for at, amounts in self._sums.get(unit.index, ()):
+            if len(self.on[at]) > 1:
+                return None
+            allowed = tuple([mask[at] for mask in self._allowed])
+            found.append((tuple(self._free[at]), tuple(amounts), allowed))
+        return tuple(sorted(found)) or None
 
     # Pods gone, whoever decided it
 
     def lift(self, unit: Unit) -> None:
         """Its pods are gone, as far as they were not."""
+        if unit.index in self._sums:
+            times = self._lifted[unit.index]
+            self._lifted[unit.index] = times + 1
+            if not times:
+                self._add(self._sums[unit.index], 1)
+            return
         changed: dict[int, None] = {}
         gone = self._gone
-        for uid, at, amounts in self._effects[unit.index]:
+        for uid, at, amounts in self._pods[unit.index]:
             times = gone.get(uid, 0)
             gone[uid] = times + 1
             if not times:
@@ -107,9 +137,15 @@ class Board:
 
     def lower(self, unit: Unit) -> None:
         """Undoes one `lift`."""
+        if unit.index in self._sums:
+            times = self._lifted[unit.index] - 1
+            self._lifted[unit.index] = times
+            if not times:
+                self._add(self._sums[unit.index], -1)
+            return
         changed: dict[int, None] = {}
         gone = self._gone
-        for uid, at, amounts in self._effects[unit.index]:
+        for uid, at, amounts in self._pods[unit.index]:
             times = gone[uid] - 1
             gone[uid] = times
             if not times:
@@ -118,6 +154,13 @@ class Board:
                     free[row] -= amount
                 changed[at] = None
         for at in changed:
+            self._recount(at)
+
+    def _add(self, sums: Sequence[tuple[int, list[int]]], sign: int) -> None:
+        for at, amounts in sums:
+            free = self._free[at]
+            for row, amount in enumerate(amounts):
+                free[row] += sign * amount
             self._recount(at)
 
     # Choosing

@@ -21,7 +21,7 @@ class Least(NamedTuple):
     gangs: int
     scaled: int
     stopped: int
-    """Gangs of both kinds."""
+    """Gangs of all kinds."""
     work: int
 
 
@@ -42,6 +42,9 @@ class Bounds:
         self._units = units
         self._counts = counts
         size = cluster.size
+        self._is_one = need.level is None and sum(counts.values()) == 1
+        nodes = np.arange(size)
+        self._hosts = Level("", nodes, nodes + 1, nodes, [], size)
         self.free: Final[Counts] = cluster.free[list(rows), :size].copy()
         """By row of interest and slot."""
         self.asked: Final = [tuple(dict(cls.requests).get(row, 0) for row in rows) for cls in counts]
@@ -51,6 +54,7 @@ class Bounds:
         if within is not None:
             for mask in self.allowed:
                 mask &= within[:size]
+        self._is_device = np.array([["/" in cluster.resources.names[row]] for row in rows], np.bool_)
         self._number = {cls: at for at, cls in enumerate(counts)}
         names = cluster.resources.names
         self._devices = [
@@ -91,26 +95,56 @@ class Bounds:
 
         Where any nodes will do there is one domain, -1: the whole cluster.
         """
-        units, need = self._units, self._need
-        gone = units.levels <= level
+        gone = self._units.levels <= level
         free = self.reclaimed(gone)
+        possible = self.possible(free)
+        if not self.is_split or not possible.any():
+            return [(Least(0, 0, 0, 0), -1)] * int(possible.any())
+        least = self._least(self.level, self.capacity(free), gone)
+        domains = np.flatnonzero(possible)
+        order = np.lexsort((domains, *least[::-1, domains]))
+        return [
+            (Least(*fields), domain)
+            for fields, domain in zip(least[:, domains[order]].T.tolist(), domains[order].tolist(), strict=True)
+        ]
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the gang goes into one domain of several: also a single pod does, onto a node."""
+        return self._need.level is not None or self._is_one
+
+    @property
+    def level(self) -> Level:
+        """The domains that are asked about."""
+        if self._is_one:
+            return self._hosts
+        assert self._need.level is not None
+        return self._cluster.tree(self._need.keys).levels[self._need.level]
+
+    def slots(self, domain: int) -> Slots:
+        """The nodes of a domain."""
+        if self._is_one:
+            return np.array([domain])
+        assert self._need.level is not None
+        return self._cluster.tree(self._need.keys).slots(self._need.level, domain)
+
+    def possible(self, free: Counts) -> Mask:
+        """By domain whether the gang could fit into it with so much free; of length one where any nodes will do."""
+        need = self._need
         caps = self.capacity(free)
+        if self._is_one:
+            return caps[0] > 0
         if need.level is None:
-            fits = self._fits_anywhere(need, caps, free)
-            return [(Least(0, 0, 0, 0), -1)] if fits else []
+            return np.array([self._fits_anywhere(need, caps, free)])
         tree = self._cluster.tree(need.keys)
         at = tree.levels[need.level]
-        possible = self._possible(need, tree, at, caps, free)
+        found = self._possible(need, tree, at, caps, free)
         for pinned in need.pinned:
             mine = np.zeros(len(at), np.bool_)
             if at.domain_of[pinned] >= 0:
                 mine[at.domain_of[pinned]] = True
-            possible &= mine
-        if not possible.any():
-            return []
-        least = self._least(at, caps, gone)
-        found = [(Least(*map(int, least[:, domain])), int(domain)) for domain in np.flatnonzero(possible)]
-        return sorted(found, key=lambda one: (one[0], one[1]))
+            found &= mine
+        return found
 
     def _fits_anywhere(self, need: Need, caps: Sequence[Counts], free: Counts) -> bool:
         if any(caps[self._number[cls]].sum() < count for cls, count in need.total().items()):
@@ -161,6 +195,35 @@ class Bounds:
                     wanted[row] = wanted.get(row, 0) + amount * count
         return wanted
 
+    # Where to look first
+
+    def promising(self, level: int, many: int) -> Slots:
+        """Nodes where a pod of the gang's fits, or would for little: enough for so many pods. An estimate.
+
+        A gang that goes is charged to the nodes where that makes room, in equal parts.
+        """
+        units = self._units
+        gone = np.flatnonzero(units.levels <= level)
+        slots, owners = units.slots[gone], units.gangs[gone]
+        now: Counts = np.add.reduce(self.capacity(self.free))
+        full: Counts = np.add.reduce(self.capacity(self.reclaimed(units.levels <= level)))
+        gains = np.maximum(0, full - now)
+        people = len(units.running)
+        alone = units.spare[gone] | np.array([gang.pods == 1 for gang in units.running], np.bool_)[owners]
+        work = units.rates[gone] * np.maximum(1, units.amounts[:, gone].max(axis=0, initial=0, where=self._is_device))
+        # By gang its work and what its nodes gain; by slot its share of those that go as a whole, and of its pods.
+        total = np.bincount(owners, work, people)
+        gained = np.bincount(owners, gains[slots], people)
+        whole = np.divide(total, gained, out=np.zeros(people), where=gained > 0)
+        stops = np.divide(1.0, gained, out=np.zeros(people), where=gained > 0)
+        size = len(now)
+        price = np.bincount(slots, np.where(alone, work / np.maximum(1, gains[slots]), whole[owners]), size)
+        gangs = np.bincount(slots, np.where(alone, 0.0, stops[owners]), size)
+        good = np.flatnonzero(gains > 0)
+        order = good[np.lexsort((good, price[good], gangs[good]))]
+        enough = int(np.searchsorted(np.cumsum(gains[order]), many)) + 1
+        return np.union1d(np.flatnonzero(now > 0), order[:enough])
+
     # What it costs at least
 
     def _least(self, at: Level, full: Sequence[Counts], gone: Mask) -> Counts:
@@ -174,13 +237,14 @@ class Bounds:
         easy = gone & (units.soft | lone)
         softer = self.capacity(self.reclaimed(easy))
         soft = self.capacity(self.reclaimed(easy | (gone & scaled)))
+        only = self.capacity(self.reclaimed(gone & units.soft))
         now = self.capacity(self.free)
         found = np.zeros((4, len(at)), np.int64)
         for number, count in enumerate(self._counts.values()):
-            plus, some, few = full[number], soft[number], softer[number]
+            plus, some, few, least = full[number], soft[number], softer[number], only[number]
             gangs = self._fewest(at, plus - some, count - _sums(at, some), roots, gone)
             scaling = self._fewest(at, some - few, count - _sums(at, few), units.gangs, gone & scaled)
-            stopped = self._fewest(at, plus - few, count - _sums(at, few), roots, gone)
+            stopped = self._fewest(at, plus - least, count - _sums(at, least), roots, gone)
             work = self._work(at, number, now[number], plus, count, gone)
             found = np.maximum(found, np.stack([gangs, np.where(gangs > 0, 0, scaling), stopped, work]))
         found[1][found[0] > 0] = 0

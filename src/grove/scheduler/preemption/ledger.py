@@ -54,6 +54,12 @@ class Ledger:
         for owner in dict.fromkeys(owners):
             self._gone[owner] = (*self._lately(owner, now), now)
 
+    def stays(self, gang: str, victim: str) -> None:
+        """A pod that was to go for a gang could not be made to: it costs what it did before."""
+        case = self._cases.get(gang)
+        if case is not None:
+            self._cases[gang] = case._replace(sunk=case.sunk - {victim})
+
     def placed(self, gang: str) -> None:
         """The gang has its place, or does not want one any more."""
         self._cases.pop(gang, None)

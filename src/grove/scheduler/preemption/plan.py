@@ -5,10 +5,10 @@ Nobody goes unless the gang has a place once they are gone, found by the true pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
-from grove.scheduler.cluster import Cluster, Hold
+from grove.scheduler.cluster import Cluster, Hold, Placed
 from grove.scheduler.gangs import Gang
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.preemption import needs
@@ -48,8 +48,11 @@ def plan(
     guards: Guards = NO_GUARDS,
     ledger: Ledger | None = None,
     eligible: Eligible | None = None,
+    terminating: Iterable[str] | None = None,
 ) -> Outcome:
     """Who goes for a gang.
+
+    `terminating` are the uids of the pods that are going already, for who keeps them; else all pods are gone through.
 
     `eligible` tells in place of the priorities who may go: a queue that takes back what is its own goes by shares. It
     is asked of every gang by itself; what is protected, too young or part of the same replica does not go either way.
@@ -66,9 +69,10 @@ def plan(
         return NoPlan("Nobody", "it has no pods to place")
     mark = cluster.mark()
     try:
-        return _Planning(cluster, gang, need, running, place, budget, now, policy, guards, ledger, eligible).outcome(
-            case.sunk
-        )
+        planning = _Planning(cluster, gang, need, running, place, budget, now, policy, guards, ledger, eligible)
+        if terminating is None:
+            terminating = [uid for uid, pod in cluster.pods.items() if pod.terminating]
+        return planning.outcome(terminating, case.sunk)
     finally:
         cluster.rollback(mark)
 
@@ -102,15 +106,20 @@ class _Planning:
         self._ledger = ledger
         self._eligible = eligible or (lambda one: one.priority < gang.priority)
         self._left = budget.left
+        self._going: list[Placed] = []
+        self._sunk: list[Placed] = []
+        """Pods that were to go for the gang before, and do not yet: they are told again."""
 
-    def outcome(self, sunk: Collection[str]) -> Outcome:
+    def outcome(self, terminating: Iterable[str], sunk: Collection[str]) -> Outcome:
         cluster, gang, policy = self._cluster, self._gang, self._policy
-        going = self._clear_what_goes_anyway(sunk)
+        going = self._clear_what_goes_anyway(terminating, sunk)
         trial = Trial(cluster, gang, self._place, self._budget)
         if going:
             found = trial.found(())
             if found is not None and holds_good(cluster, gang, found):
                 return self._plan(Best((), (), found, -1), NOTHING, proven=True)
+        if not any(self._may_go(one) for one in self._running.values()):
+            return NoPlan("Nobody", "nobody may go for it", looked=self._looked)
         rows = sorted({row for cls in self._need.total() for row, _ in cls.requests})
         ledger, now = self._ledger, self._now
         units = Units(
@@ -148,14 +157,16 @@ class _Planning:
     def _looked(self) -> int:
         return self._left - self._budget.left
 
-    def _clear_what_goes_anyway(self, sunk: Collection[str]) -> bool:
+    def _clear_what_goes_anyway(self, terminating: Iterable[str], sunk: Collection[str]) -> bool:
         """The room of pods that are going, and what is held for the gang, is there for it. Whether there is any."""
         cluster = self._cluster
-        gone = [uid for uid, pod in cluster.pods.items() if pod.terminating]
-        gone += [uid for uid in sorted(sunk) if uid in cluster.pods and not cluster.pods[uid].terminating]
-        for uid in gone:
-            cluster.take(uid)
-        return bool(cluster.release(self._gang.key)) or bool(gone)
+        for uid in terminating:
+            if uid in cluster.pods:
+                self._going.append(cluster.take(uid))
+        for uid in sorted(sunk):
+            if uid in cluster.pods:
+                self._sunk.append(cluster.take(uid))
+        return bool(cluster.release(self._gang.key)) or bool(self._going) or bool(self._sunk)
 
     def _may_go(self, one: Running) -> bool:
         gang, policy = self._gang, self._policy
@@ -172,8 +183,13 @@ class _Planning:
     def _plan(self, best: Best, cost: Cost, *, proven: bool) -> Plan:
         gang = self._gang
         members = {member.pod.uid: member for unit in best.units for member in unit.pods}
+        used = {put.slot for put in best.found.puts}
+        again = [pod for pod in self._sunk if pod.slot in used]
         victims = sorted(
-            (Victim(pod.uid, pod.namespace, pod.name, pod.gang) for pod, *_ in members.values()),
+            (
+                Victim(pod.uid, pod.namespace, pod.name, pod.gang)
+                for pod in [*(pod for pod, *_ in members.values()), *again]
+            ),
             key=lambda one: (one.gang, one.namespace, one.name),
         )
         until = self._now + LEEWAY + max((member.grace for member in members.values()), default=LEEWAY)
@@ -199,7 +215,9 @@ def holds_good_without(cluster: Cluster, gang: Gang, best: Best) -> bool:
 def _why(victims: Collection[Victim], gangs: Collection[str], cost: Cost) -> str:
     if not victims:
         return "waits for pods that are going"
-    parts = [f"{len(victims)} pod{'s' * (len(victims) != 1)} of priority {cost.priority} or less go"]
+    parts = [f"{len(victims)} pod{'s' * (len(victims) != 1)} go"]
+    if cost.priority > NOTHING.priority:
+        parts[0] = f"{len(victims)} pod{'s' * (len(victims) != 1)} of priority {cost.priority} or less go"
     if gangs:
         shown = ", ".join([*gangs][:3]) + (f" and {len(gangs) - 3} more" if len(gangs) > 3 else "")
         parts.append(f"stops {shown}")

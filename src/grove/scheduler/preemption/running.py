@@ -6,6 +6,7 @@ The engine makes a `Running` of every gang that has pods on nodes, and hands the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from grove.api.labels import PREEMPTION, PREEMPTION_NEVER
@@ -59,6 +60,8 @@ class Running(NamedTuple):
     queue: str = ""
     foreign: bool = False
     """A pod of another scheduler, by itself."""
+    ends: float = inf
+    """When it is expected to end by itself: `started` and what its annotation says."""
 
     @property
     def pods(self) -> int:
@@ -93,14 +96,15 @@ NO_GUARDS: Final = Guards({}, {})
 
 
 class Cost(NamedTuple):
-    """What is lost when some go. Compared in the order of the fields, as `minDisruption` does."""
+    """What is lost when some go. `minDisruption` compares it in the order of the fields, all but the last."""
 
     priority: int
     """The highest among those that go."""
     violations: int = 0
     """Pods beyond what disruption budgets allow."""
     gangs: int = 0
-    """Gangs that stop; those that are one pod count as surplus, those that depend on another as scaled."""
+    """Gangs that stop; those that are one pod count as surplus, those that depend on another as scaled: the first lose
+    no more than a pod, the others leave the rest of their replica running."""
     scaled: int = 0
     work: int = 0
     """Thousandths of device-seconds of work."""
@@ -111,6 +115,8 @@ class Cost(NamedTuple):
     """Seconds that they have run."""
     grace: int = 0
     """Seconds until the last one is gone."""
+    stopped: int = 0
+    """Gangs that stop, of whatever kind; what `minGangs` compares first."""
 
 
 NOTHING: Final = Cost(-(2**63))

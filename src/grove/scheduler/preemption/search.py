@@ -21,16 +21,24 @@ from grove.scheduler.preemption.bounds import Bounds, Least
 from grove.scheduler.preemption.needs import Need
 from grove.scheduler.preemption.running import Cost, Policy
 from grove.scheduler.preemption.trial import Trial
-from grove.scheduler.preemption.units import Unit, Units
+from grove.scheduler.preemption.units import Unit, Units, dominates
 from grove.scheduler.verdicts import Found, NotFound
 
 EXHAUSTED: Final = 16
 """So many units are gone through in all combinations."""
 COMBINATIONS: Final = 4_000
 """Steps of going through, for one domain."""
+ALL_COMBINATIONS: Final = 20_000
+"""For all domains."""
 SWAPPED: Final = 12
 """Plans of so many units are improved by exchanging two."""
+EXCHANGED: Final = 128
+"""So many others are looked at for an exchange at most."""
 _SWAPS: Final = 32
+CROWD: Final = 256
+"""Of more nodes than these the promising ones are looked at first, where any will do."""
+LEEWAY: Final = 3
+"""So many times the room that is needed is looked at then."""
 
 
 class Best(NamedTuple):
@@ -69,7 +77,11 @@ class Search:
         self._counts = need.total()
         self._is_plain = all(cluster.is_plain(cls) for cls in self._counts)
         self.wanted = list(self._counts.values())
+        # Then a board says it all, and the true placement only confirms it.
+        self.is_flat = self._is_plain and need.is_flat
+        self._is_simple = self.is_flat and len(self._counts) == 1
         self._tops = (0, 1, 8) if policy.order == "minDisruption" else (1, 2, 7)
+        self.combinations = ALL_COMBINATIONS
         self.proven = True
         """Whether nothing was left out: what was not found does not exist, and nothing costs less than what was."""
 
@@ -85,7 +97,7 @@ class Search:
             best = self._look(domain, level, best, strict=strict)
         if not self._is_plain:
             self.proven = False  # those who are in the way may be elsewhere
-            if best is None and self._need.level is not None:
+            if best is None and self._bounds.is_split:
                 slots = np.flatnonzero(self._cluster.alive[: self._cluster.size])
                 best = self._given_back(self._board(slots, level, strict=strict), -1, None)
         return None if best is None else self._polished(best, level, strict=strict)
@@ -96,14 +108,11 @@ class Search:
         return (level, 0, least.gangs, least.scaled, least.work)
 
     def _slots(self, domain: int) -> Slots:
-        if domain < 0:
-            return np.flatnonzero(self._cluster.alive[: self._cluster.size])
-        assert self._need.level is not None
-        return self._cluster.tree(self._need.keys).slots(self._need.level, domain)
+        return np.flatnonzero(self._cluster.alive[: self._cluster.size]) if domain < 0 else self._bounds.slots(domain)
 
     def _board(self, slots: Slots, level: int, *, strict: bool) -> Board:
         bounds = self._bounds
-        candidates = self._units.over(slots.tolist(), level)
+        candidates = self._units.over(slots, level)
         if strict:
             allowed = self._units.guards.allowed
             candidates = [
@@ -126,6 +135,15 @@ class Search:
 
     def _look(self, domain: int, level: int, best: Best | None, *, strict: bool) -> Best | None:
         slots = self._slots(domain)
+        if domain < 0 and self._need.is_flat and len(slots) > CROWD:
+            some = self._bounds.promising(level, LEEWAY * sum(self.wanted))
+            if len(some) < len(slots) // 2:
+                self.proven = False
+                board = self._board(some, level, strict=strict)
+                self._budget.spend(2 * len(some) + 4 * len(board.candidates))
+                best = self._made(board, domain, best, thorough=False)
+                if best is not None:
+                    return best
         board = self._board(slots, level, strict=strict)
         self._budget.spend(2 * len(slots) + 4 * len(board.candidates))
         best = self._made(board, domain, best)
@@ -134,7 +152,7 @@ class Search:
         self.proven = False
         return best
 
-    def _made(self, board: Board, domain: int, best: Best | None) -> Best | None:
+    def _made(self, board: Board, domain: int, best: Best | None, *, thorough: bool = True) -> Best | None:
         assembly = Assembly(self._cluster, board, [*self._counts], self._need, self._budget)
         ways: list[tuple[tuple[int, ...], tuple[Unit, ...]]] = []
         for worth in self._worths():
@@ -149,7 +167,7 @@ class Search:
             if better is not None:
                 return better
         # Resources alone do not say it: begin with all gone, and let stay whoever can.
-        return self._given_back(board, domain, best)
+        return self._given_back(board, domain, best) if thorough else best
 
     def tried(self, units: Sequence[Unit], domain: int) -> Best | None:
         """The plan, if the true placement agrees."""
@@ -219,10 +237,13 @@ class Search:
     def _polished(self, best: Best, level: int, *, strict: bool) -> Best:
         """Nobody too many, and nobody who could be exchanged for someone of less worth."""
         slots = self._slots(best.domain)
-        best = self._reprieved(best)
+        if not self._is_simple:
+            best = self._reprieved(best)
         if self.proven or len(best.units) > SWAPPED:
             return best
         board = self._board(slots, level, strict=strict)
+        if len(board.candidates) > EXCHANGED:
+            return best
         swaps = 0
         better: Best | None = best
         while better is not None and swaps < _SWAPS:
@@ -270,8 +291,23 @@ class _Combinations:
         self._order = sorted(
             board.candidates, key=lambda one: (len(one.gangs), self._key(one.cost), one.index), reverse=True
         )
-        self._left = COMBINATIONS
+        self._left = min(COMBINATIONS, search.combinations)
         self._best: Best | None = None
+        self._dearer = self._twins() if search.is_flat else {}
+
+    def _twins(self) -> dict[int, Unit]:
+        """By index of a unit another that makes the same room, and is dearer: nobody takes that one and not this."""
+        policy = self._board.units.policy
+        last: dict[object, Unit] = {}
+        found: dict[int, Unit] = {}
+        for unit in self._order:
+            likeness = self._board.likeness(unit) if unit.gangs and not unit.budgets else None
+            if likeness is None:
+                continue
+            if likeness in last and dominates(unit.cost, last[likeness].cost, policy):
+                found[unit.index] = last[likeness]
+            last[likeness] = unit
+        return found
 
     def best(self, best: Best | None) -> Best | None:
         """The best of all combinations, if it is better than what is known."""
@@ -284,6 +320,7 @@ class _Combinations:
             self._go(0)
         for unit in self._order:
             board.lower(unit)
+        self._search.combinations -= min(COMBINATIONS, self._search.combinations) - max(0, self._left)
         if self._left < 0:
             self._search.proven = False
         return self._best
@@ -301,10 +338,12 @@ class _Combinations:
                 self._best = found
             return
         unit = self._order[at]
-        board.lower(unit)
-        if not board.lacks(self._search.wanted):
-            self._go(at + 1)
-        board.lift(unit)
+        dearer = self._dearer.get(unit.index)
+        if dearer is None or dearer.index not in board.chosen:
+            board.lower(unit)
+            if not board.lacks(self._search.wanted):
+                self._go(at + 1)
+            board.lift(unit)
         if board.is_chosen(unit) or not board.may(unit):
             return
         undo = board.choose(unit)

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from grove.scheduler.cluster import Cluster
+from grove.scheduler.predicates.rule import Slots
 from grove.scheduler.preemption.running import NOTHING, Cost, Guards, Member, Policy, Running
 from grove.scheduler.resources import Vector
 
@@ -114,6 +115,7 @@ class Units:
         crews: list[int] = []
         levels: list[int] = []
         soft: list[bool] = []
+        spare: list[bool] = []
         codes: list[int] = []
         vectors: dict[Vector, int] = {}
         self._members: list[Member] = []
@@ -122,8 +124,8 @@ class Units:
             if level == NEVER and not self._alone[at]:
                 continue
             for number, crew in enumerate(gang.crews):
-                spare = crew.surplus > 0
-                if level == NEVER and not spare:
+                surplus = crew.surplus
+                if level == NEVER and not surplus:
                     continue
                 members = [member for member in crew.members if not spared(member.pod.uid)]
                 count = len(members)
@@ -132,8 +134,9 @@ class Units:
                 codes += [vectors.setdefault(member.pod.requests, len(vectors)) for member in members]
                 gangs += [at] * count
                 crews += [number] * count
-                levels += [min(level, gang.priority) if spare else level] * count
-                soft += [spare] * count
+                levels += [min(level, gang.priority) if surplus else level] * count
+                soft += [surplus > 0] * count
+                spare += [index < surplus for index in range(count)]
         self.slots = np.array(slots, np.int64)
         """By pod."""
         self.gangs = np.array(gangs, np.int64)
@@ -141,7 +144,9 @@ class Units:
         self.levels = np.array(levels, np.int64)
         """By pod the least priority that has to go for it to go."""
         self.soft = np.array(soft, np.bool_)
-        """By pod whether its gang can do without it."""
+        """By pod whether its gang can do without it, if not without all like it."""
+        self.spare = np.array(spare, np.bool_)
+        """The same of as many as it can do without at once, any of them."""
         table = np.zeros((len(vectors) or 1, len(rows)), np.int64)
         weights = np.zeros(len(vectors) or 1, np.int64)
         for vector, code in vectors.items():
@@ -171,26 +176,29 @@ class Units:
 
     # Units
 
-    def over(self, slots: Iterable[int], level: int) -> list[Unit]:
-        """The units with pods on these slots whose going costs nobody above a priority; cheapest gangs first made."""
+    def over(self, slots: Slots, level: int) -> list[Unit]:
+        """The units with pods on these slots whose going costs nobody above a priority."""
+        first = np.searchsorted(self._sorted, slots, "left")
+        last = np.searchsorted(self._sorted, slots, "right")
+        # All positions from the first to the last of each slot, one after the other.
+        many = last - first
+        ends = np.cumsum(many)
+        at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - many), many)
+        pods = self._by_slot[at]
+        pods = pods[self.levels[pods] <= level]
         found: dict[int, Unit] = {}
-        for slot in slots:
-            first = int(np.searchsorted(self._sorted, slot, "left"))
-            last = int(np.searchsorted(self._sorted, slot, "right"))
-            for at in self._by_slot[first:last].tolist():
-                for unit in self._of_pod(at, level):
+        for pod in pods[self.soft[pods]].tolist():
+            gang = int(self.gangs[pod])
+            if self.running[gang].priority <= level and self._alone[gang]:
+                unit = self.single(gang, int(self.crews[pod]), self._members[pod])
+                found[unit.index] = unit
+        for gang in np.unique(self.gangs[pods]).tolist():
+            base = self._base_of(gang)
+            for one in (gang,) if base is None else (gang, base):
+                if self.level[one] <= level:
+                    unit = self.whole(one)
                     found[unit.index] = unit
         return [found[index] for index in sorted(found)]
-
-    def _of_pod(self, at: int, level: int) -> Iterable[Unit]:
-        gang = int(self.gangs[at])
-        if self.soft[at] and self.running[gang].priority <= level and self._alone[gang]:
-            yield self.single(gang, int(self.crews[at]), self._members[at])
-        if self.level[gang] <= level:
-            yield self.whole(gang)
-        base = self._base_of(gang)
-        if base is not None and self.level[base] <= level:
-            yield self.whole(base)
 
     def _base_of(self, gang: int) -> int | None:
         return self._bases.get(self.running[gang].base)
@@ -235,7 +243,8 @@ class Units:
         implies: frozenset[tuple[int, int]] = frozenset(),
         of: Running | None = None,
     ) -> Unit:
-        budgets = Counter(name for member in members for name in self.guards.of.get(member.pod.uid, ()))
+        of_pods = self.guards.of
+        budgets = Counter([name for member in members for name in of_pods.get(member.pod.uid, ())] if of_pods else ())
         cost = NOTHING
         for gang in gangs or ((of,) if of is not None else ()):
             own = [member for crew in gang.crews for member in crew.members] if gangs else members
@@ -251,6 +260,7 @@ class Units:
                     repeats=self._repeats(gang.key),
                     youth=int(self._now - gang.started) if gangs else int(self._now - members[0].started),
                     grace=int(max((member.grace for member in own), default=0)),
+                    stopped=int(bool(gangs)),
                 ),
             )
         self._next += 1
@@ -287,8 +297,19 @@ class Units:
 def key(cost: Cost, policy: Policy) -> tuple[int, ...]:
     """Less is better."""
     if policy.order == "minGangs":
-        return (cost.gangs + cost.scaled, *cost[:2], *cost[4:])
-    return cost
+        return (cost.stopped, *cost[:2], *cost[4:9])
+    return cost[:9]
+
+
+def dominates(one: Cost, other: Cost, policy: Policy) -> bool:
+    """Whether anything with the one costs no more than the same with the other in its place."""
+    first = 2
+    if policy.order == "minGangs":
+        if one.stopped != other.stopped:
+            return one.stopped < other.stopped
+        first = 4
+    mine, others = tuple(one), tuple(other)
+    return one.priority <= other.priority and (mine[first:8], one.grace) <= (others[first:8], other.grace)
 
 
 def added(one: Cost, other: Cost) -> Cost:
@@ -302,4 +323,5 @@ def added(one: Cost, other: Cost) -> Cost:
         one.repeats + other.repeats,
         one.youth + other.youth,
         max(one.grace, other.grace),
+        one.stopped + other.stopped,
     )

@@ -158,6 +158,12 @@ def test_the_sets_labels_and_annotations_are_mirrored_without_groves_and_kubectl
     assert {name for name in wanted.annotations if not labels.is_groves(name)} == {"note"}
 
 
+def test_what_the_set_tells_the_scheduler_its_gangs_tell_too() -> None:
+    said = {labels.PREEMPTION: "never", labels.RESTART_COST: "30m", labels.EXPECTED_DURATION: "2h"}
+    wanted = Cluster(pcs([clique("a")], metadata={"annotations": said})).wanted()
+    assert said.items() <= wanted.annotations.items()
+
+
 def gang_of(cluster: Cluster, **more: Any) -> Any:
     return stored(plan.creation(cluster.tree, GangPlace(0), cluster.wanted(keys=KEYS)), **more)
 

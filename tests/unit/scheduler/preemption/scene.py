@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grove.kube.objects import PodSpec
@@ -33,6 +33,7 @@ class Scene:
         priority: int = 0,
         started: float = NOW - 600,
         grace: float = 30.0,
+        labels: Mapping[str, str] | None = None,
         **more: Any,
     ) -> Running:
         """A gang on its nodes; of each crew the minimum, what its pods are, and their slots."""
@@ -41,7 +42,7 @@ class Scene:
         for number, (minimum, spec, slots) in enumerate(crews):
             members = []
             for index, slot in enumerate(slots):
-                view = pod(f"{name}-{number}-{index}", spec)
+                view = pod(f"{name}-{number}-{index}", spec, labels=labels)
                 cls = self.cluster.classes.of(view)
                 placed = Placed(view.metadata.uid or "", "default", view.metadata.name, cls, slot, gang=key)
                 self.cluster.put(placed)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from grove.scheduler.cluster import Hold, Placed
+from grove.scheduler.placement.place import place
 from grove.scheduler.preemption.ledger import Ledger
 from grove.scheduler.preemption.running import Guards, NoPlan, Plan, Policy
-from grove.scheduler.verdicts import Found
+from grove.scheduler.verdicts import Found, Put
 from tests.unit.scheduler.fleets import RACK, fleet, gang, group, occupy, spec
 from tests.unit.scheduler.preemption.scene import NOW, Scene
 
@@ -83,7 +84,7 @@ def test_no_more_pods_of_a_group_go_than_it_can_do_without() -> None:
 
 def test_scaled_gangs_go_before_base_gangs() -> None:
     scene = Scene(fleet(1, 3))
-    scene.run("base", (2, FULL, [0, 0][:1]), priority=0)
+    scene.run("base", (2, FULL, [0]), priority=0)
     scene.run("s0", (1, HALF, [1]), (1, HALF, [1]), base="base")
     scene.run("s1", (1, HALF, [2]), (1, HALF, [2]), base="base")
     wanted = gang(group(scene.cluster, "w", 2, FULL))._replace(priority=10)
@@ -94,7 +95,7 @@ def test_with_a_base_gang_all_go_that_depend_on_it() -> None:
     scene = Scene(fleet(2, 1))
     scene.run("base", (1, FULL, [0]), (1, spec(), [0]))
     scene.run("scaled", (1, ONE, [1]), (1, ONE, [1]), base="base")
-    scene.run("other", (1, FULL[:] if False else HALF, [1]), priority=9)
+    scene.run("other", (1, HALF, [1]), priority=9)
     wanted = gang(group(scene.cluster, "w", 1, FULL))._replace(priority=5)
     found = scene.plan(wanted)
     assert isinstance(found, Plan)
@@ -200,6 +201,22 @@ def test_pods_that_went_for_the_gang_before_cost_nothing_any_more() -> None:
     wanted = gang(group(scene.cluster, "w", 2, FULL))._replace(priority=5)
     occupy(scene.cluster, 2, FULL)
     ledger.planned(wanted.key, ["uid-default-a-0-0"], ["default/a"], NOW)
+    found = scene.plan(wanted, ledger=ledger)
+    assert isinstance(found, Plan)
+    # Who has not gone yet is told again, and costs nothing.
+    assert [victim.name for victim in found.victims] == ["a-0-0", "b-0-0"]
+    assert found.cost.priority == 1
+
+
+def test_pods_that_could_not_be_made_to_go_cost_what_they_did() -> None:
+    scene = Scene(fleet(1, 2))
+    scene.run("a", (1, FULL, [0]), priority=4)
+    scene.run("b", (1, FULL, [1]), priority=1)
+    ledger = Ledger()
+    wanted = gang(group(scene.cluster, "w", 1, FULL))._replace(priority=5)
+    ledger.planned(wanted.key, ["uid-default-a-0-0"], ["default/a"], NOW)
+    assert scene.victims(wanted, ledger=ledger) == ["a-0-0"]
+    ledger.stays(wanted.key, "uid-default-a-0-0")
     assert scene.victims(wanted, ledger=ledger) == ["b-0-0"]
 
 
@@ -235,10 +252,9 @@ def test_who_had_to_go_often_is_spared_among_equals() -> None:
 
 def test_the_youngest_goes_and_then_the_one_that_stops_soonest() -> None:
     scene = Scene(fleet(1, 3))
-    cost = {"restart_cost": 60.0}
-    scene.run("old", (1, FULL, [0]), started=NOW - 5000, grace=0.0, **cost)
-    scene.run("slow", (1, FULL, [1]), started=NOW - 50, grace=300.0, **cost)
-    scene.run("young", (1, FULL, [2]), started=NOW - 50, grace=10.0, **cost)
+    scene.run("old", (1, FULL, [0]), started=NOW - 5000, grace=0.0, restart_cost=60.0)
+    scene.run("slow", (1, FULL, [1]), started=NOW - 50, grace=300.0, restart_cost=60.0)
+    scene.run("young", (1, FULL, [2]), started=NOW - 50, grace=10.0, restart_cost=60.0)
     wanted = gang(group(scene.cluster, "w", 1, FULL))._replace(priority=5)
     assert scene.victims(wanted) == ["young-0-0"]
 
@@ -295,6 +311,18 @@ def test_the_policy_decides_between_few_gangs_and_little_worth(order: str, names
     assert found.gangs == tuple(f"default/{name}" for name in names)
 
 
+def test_that_many_are_alike_makes_it_no_harder() -> None:
+    scene = Scene(fleet(1, 16))
+    for slot in range(16):
+        scene.run(f"g{slot:02}", (1, FULL, [slot]))
+    wanted = gang(group(scene.cluster, "w", 8, FULL), required=RACK)._replace(priority=5)
+    found = scene.plan(wanted, place=place)
+    assert isinstance(found, Plan)
+    assert len(found.victims) == 8
+    assert found.proven
+    assert found.looked < 1000
+
+
 def test_a_placement_that_breaks_a_rule_is_not_trusted() -> None:
     scene = Scene(fleet(1, 2))
     scene.run("a", (1, FULL, [0]))
@@ -303,8 +331,6 @@ def test_a_placement_that_breaks_a_rule_is_not_trusted() -> None:
     pending = wanted.root.groups[0].waiting[0]
 
     def wrong(*_: object) -> Found:
-        from grove.scheduler.verdicts import Put
-
         return Found((Put(pending, 1),))
 
     assert isinstance(scene.plan(wanted, place=wrong), NoPlan)

@@ -1,4 +1,4 @@
-"""What the operator asked of the API server, as the API server wrote it down."""
+"""What a program asked of the API server, as the API server wrote it down."""
 
 import json
 from collections.abc import Iterator
@@ -6,15 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 NAMESPACE = "grove-system"
-ACCOUNT = "grove-operator"
-USER = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
-
-POLICY = {
-    "apiVersion": "audit.k8s.io/v1",
-    "kind": "Policy",
-    "omitStages": ["RequestReceived", "ResponseStarted"],
-    "rules": [{"level": "Metadata", "users": [USER]}, {"level": "None"}],
-}
 
 
 class Asked(NamedTuple):
@@ -30,13 +21,20 @@ class Asked(NamedTuple):
 class Audit:
     """The log of a control plane whose API server was started with these flags."""
 
-    def __init__(self, logs: Path) -> None:
+    def __init__(self, logs: Path, account: str) -> None:
+        self._user = f"system:serviceaccount:{NAMESPACE}:{account}"
         self._policy = logs.absolute() / "audit-policy.json"
         self._log = logs.absolute() / "audit.log"
 
     def flags(self) -> list[str]:
         self._policy.parent.mkdir(parents=True, exist_ok=True)
-        self._policy.write_text(json.dumps(POLICY))
+        policy = {
+            "apiVersion": "audit.k8s.io/v1",
+            "kind": "Policy",
+            "omitStages": ["RequestReceived", "ResponseStarted"],
+            "rules": [{"level": "Metadata", "users": [self._user]}, {"level": "None"}],
+        }
+        self._policy.write_text(json.dumps(policy))
         return [f"--audit-policy-file={self._policy}", f"--audit-log-path={self._log}"]
 
     def entries(self) -> Iterator[dict[str, Any]]:
