@@ -32,6 +32,7 @@ from grove.scheduler.preempting import Preempting
 from grove.scheduler.preemption.running import Policy, Running
 from grove.scheduler.registry import is_lone, key_of
 from grove.scheduler.spread import InvalidConstraint, Replica, read, spread
+from grove.scheduler.statistics import EngineStatistics, measure
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Refuse
 from grove.scheduler.waiting import Waiting, waiter
@@ -98,6 +99,7 @@ class Engine(Knowledge):
         self._found: dict[str, Gang] = {}
         """Gangs that are in line, as they are; others are looked for when it is their turn."""
         self._nominations = 0
+        self._searches = self._steps = 0
         self._now = 0.0
 
     # What became of decisions
@@ -193,6 +195,18 @@ class Engine(Knowledge):
             reservations.next_expiry(self.cluster),
         )
         return min((moment for moment in moments if moment is not None and moment < inf), default=None)
+
+    def statistics(self) -> EngineStatistics:
+        """To be asked between two decisions."""
+        return measure(
+            self.cluster,
+            self.waiting,
+            self.wakes,
+            self.queues,
+            self.topologies.all(),
+            searches=self._searches,
+            steps=self._steps,
+        )
 
     def decide(self, now: float, *, limit: int = 1000) -> list[Decision]:
         """The next decisions, of at most so many gangs. They are taken for done."""
@@ -398,8 +412,11 @@ class Engine(Knowledge):
             cluster.release(owner)
         for pod in self.seats.nominated.before(gang.priority):
             cluster.put(pod)
-        answer = self._place(cluster, gang, Budget(self._rules.search_steps))
+        budget = Budget(self._rules.search_steps)
+        answer = self._place(cluster, gang, budget)
         cluster.rollback(mark)
+        self._searches += 1
+        self._steps += budget.spent
         return answer
 
     def _sees(self, gang: Gang) -> Hashable:
