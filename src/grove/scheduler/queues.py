@@ -72,7 +72,7 @@ class Queues:
 
     def set_capacity(self, amounts: Vector) -> None:
         """What the queues share: all that nodes have, less what pods use that are in no queue's gang."""
-        found = dict(amounts)
+        found = {row: amount for row, amount in amounts if amount > 0}
         if found != self._capacity:
             self._capacity = found
             self._stale()
