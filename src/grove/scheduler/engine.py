@@ -24,6 +24,7 @@ from grove.scheduler.explain import Explanation, Said
 from grove.scheduler.gangs import Gang
 from grove.scheduler.heads import Heads
 from grove.scheduler.knowledge import Knowledge
+from grove.scheduler.limits import within_limits
 from grove.scheduler.needs import PodNeeds
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.placement.budget import Budget
@@ -124,6 +125,11 @@ class Engine(Knowledge):
 
     def rejected(self, view: PodView) -> None:
         """A node has refused a pod of ours: somebody else was there first. The watch tells by whom."""
+
+    def _moved(self, pod: Placed, sign: int) -> None:
+        super()._moved(pod, sign)
+        if pod.gang:
+            self.wakes.event(("spread", pod.namespace))
 
     def _on_gone(self, seat: Placed) -> None:
         """A pod of ours has left its node for good: others waited for that, or one comes in its place."""
@@ -299,9 +305,10 @@ class Engine(Knowledge):
         except InvalidConstraint as error:
             self.wakes.park_until(key, "Unsupported")
             return self._refuse(gang, explain.unsupported(str(error)))
+        gang, too_many = within_limits(self.queues, gang)
         answer = self.wakes.known(gang, sees=self._sees(gang)) or self._search(gang)
         if isinstance(answer, Found) and answer.puts:
-            return [self._bind(gang, answer)]
+            return [self._bind(gang, answer._replace(left=answer.left + too_many))]
         if isinstance(answer, Found):
             answer = NotFound(True, gang.root.name, "")
         return self._without_place(gang, answer, now, spread)
@@ -454,8 +461,6 @@ class Engine(Knowledge):
         self.waiting.drop(key)
         if gang.missing:
             self.wakes.event(("base", key))
-        if gang.set_replica is not None:
-            self.wakes.event(("set", key_of(*gang.set_replica[:2])))
         if found.left:
             self._concern([key])
         else:
