@@ -33,6 +33,7 @@ from grove.scheduler.preempting import Preempting
 from grove.scheduler.preemption import declared
 from grove.scheduler.preemption.running import Policy, Running
 from grove.scheduler.registry import is_lone, key_of
+from grove.scheduler.retries import Retries
 from grove.scheduler.spread import InvalidConstraint, Replica, read, spread
 from grove.scheduler.statistics import EngineStatistics, measure
 from grove.scheduler.surroundings import Surroundings
@@ -90,6 +91,7 @@ class Engine(Knowledge):
             cluster, self.crews, place=place, policy=policy, steps=PLAN_STEPS, enabled=rules.preemption is not None
         )
         self.heads: Final = Heads(cluster, self.crews, after=rules.starves_after, percent=rules.held_percent)
+        self.retries: Final = Retries()
         self._rules: Final = rules
         self._place: Final = place
         self._said: dict[str, Said] = {}
@@ -108,6 +110,7 @@ class Engine(Knowledge):
 
     def bound(self, uid: str) -> None:
         """A pod came to the node that was decided; the watch tells it too."""
+        self.retries.done(self.registry.gang_of(uid))
 
     def bind_failed(self, uid: str, why: BindFailure) -> None:
         """A pod that was decided onto a node did not come there."""
@@ -115,6 +118,7 @@ class Engine(Knowledge):
         if pod is not None and pod.node_name:
             return  # it is on a node after all
         self.seats.take(uid)
+        self.retries.failed(self.registry.gang_of(uid), why)
         self._concern([self.registry.gang_of(uid)])
 
     def evicted(self, uid: str) -> None:
@@ -254,6 +258,7 @@ class Engine(Knowledge):
             gang = self.find(key)
             if gang is None:
                 self._leave(key)
+                self.retries.done(key)
                 self.books.gone(key)
             elif not gang.waiting:
                 self._leave(key)
@@ -296,6 +301,11 @@ class Engine(Knowledge):
             topics: list[Topic] = [("base", gang.base)] if said.reason == "WaitingForBase" else []
             self.wakes.park_until(key, said.reason, *topics)
             return self._refuse(gang, said)
+        retry = self.retries.waits(key, now)
+        if retry is not None:
+            self.wakes.park_until(key, "BindConflict")
+            self.wakes.at(key, retry.until)
+            return self._refuse(gang, explain.not_bound(retry.why))
         least = self.books.least(gang)
         limit = self.queues.may_start(gang.queue, least)
         if limit:

@@ -144,6 +144,12 @@ class Gangs:
             timeout=PATIENCE,
         )
 
+    def refused(self, name: str) -> JSON:
+        """The condition by which a gang says that it waits, for whatever reason."""
+        return eventually(
+            lambda: self.condition(name, "Scheduled"), lambda found: found.get("status") == "False", timeout=PATIENCE
+        )
+
     # Judging
 
     def rack_of(self, node: str) -> str:
