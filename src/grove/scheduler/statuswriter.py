@@ -43,7 +43,7 @@ class StatusWriter:
 
     async def __call__(self, key: str) -> Outcome:
         gang = self._world.gang(key)
-        if gang is None or gang.metadata.deletion_timestamp is not None or not self._world.is_our_gang(gang):
+        if gang is None or gang.metadata.deletion_timestamp is not None or not self._world.is_ours_to_tell(gang):
             self._pace.forget(key)
             return None
         groups, now = [*self._world.members(gang)], self._clock.wall()
