@@ -19,7 +19,7 @@ from grove.api import labels
 from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodView
 from grove.scheduler import demands, explain, model, reservations
-from grove.scheduler.cluster import Cluster, Placed
+from grove.scheduler.cluster import Cluster, Hold, Placed
 from grove.scheduler.explain import Explanation, Said
 from grove.scheduler.gangs import Gang
 from grove.scheduler.heads import Heads
@@ -45,6 +45,8 @@ Place: TypeAlias = Callable[[Cluster, Gang, Budget], Answer]
 
 
 INITIALIZED: Final = "Initialized"
+CONTENDED: Final = 30.0
+"""Seconds that a node is trusted less after it has refused a pod."""
 PLAN_STEPS: Final = 50_000
 """What a plan of preemption may cost: about half a second, in the worst case."""
 
@@ -129,7 +131,13 @@ class Engine(Knowledge):
         self._concern([self.preempting.failed(uid)])
 
     def rejected(self, view: PodView) -> None:
-        """A node has refused a pod of ours: somebody else was there first. The watch tells by whom."""
+        """A node has refused a pod of ours: it has less room than we see. For a while what the pod would have used
+        counts as used there, so that the pod that comes in its place is tried elsewhere."""
+        slot = self.cluster.slot_of.get(view.node_name)
+        if slot is not None:
+            requests = self.cluster.classes.of(view).requests
+            owner = f"{view.node_name}/:contended"
+            self.cluster.hold(Hold(owner, slot, requests, kind="contended", until=self._now + CONTENDED))
 
     def _moved(self, pod: Placed, sign: int) -> None:
         super()._moved(pod, sign)
