@@ -67,6 +67,8 @@ class Toleration(Struct, frozen=True, kw_only=True):
     operator: str = "Equal"
     value: str = ""
     effect: str = ""
+    toleration_seconds: int | None = None
+    """Of `NoExecute`: how long; None: for ever."""
 
 
 class PodResourceClaim(Struct, frozen=True, kw_only=True):

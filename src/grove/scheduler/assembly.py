@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
+from grove.scheduler import settings
+from grove.scheduler.awareness import Awareness
 from grove.scheduler.cluster import Cluster
-from grove.scheduler.engine import Engine, Rules
+from grove.scheduler.engine import Engine
 from grove.scheduler.needs import PodNeeds
 from grove.scheduler.placement.place import place
 from grove.scheduler.predicates.all import rules
@@ -15,10 +17,10 @@ def engine(configuration: SchedulerConfiguration) -> Engine:
     """An engine that has been told nothing yet."""
     surroundings = Surroundings()
     needs = PodNeeds(surroundings)
-    cluster = Cluster(needs=needs, ignored_resources=configuration.nodes.ignored_resources)
-    cluster.obey(rules(cluster, surroundings, configuration))
-    rules_ = Rules(
-        scheduler_names=configuration.scheduler_names,
-        replica_affinity=configuration.placement.replica_affinity,
+    cluster = Cluster(
+        needs=needs,
+        ignored_resources=configuration.nodes.ignored_resources,
+        awareness=Awareness(configuration.nodes),
     )
-    return Engine(rules_, cluster=cluster, surroundings=surroundings, needs=needs, place=place)
+    cluster.obey(rules(cluster, surroundings, configuration))
+    return Engine(settings.rules(configuration), cluster=cluster, surroundings=surroundings, needs=needs, place=place)

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 
 from grove.kube.objects import PodSpec, PodView
+from grove.scheduler.awareness import Wishes
 from grove.scheduler.resources import Resources, Vector, is_device, requested
 
 Needs: TypeAlias = Hashable
@@ -22,7 +23,18 @@ Needs: TypeAlias = Hashable
 class PodClass:
     """Compared by identity: `Classes` makes one of each."""
 
-    __slots__ = ("accelerators", "labels", "memory", "namespace", "needs", "number", "requests", "spec", "state")
+    __slots__ = (
+        "accelerators",
+        "labels",
+        "memory",
+        "namespace",
+        "needs",
+        "number",
+        "requests",
+        "spec",
+        "state",
+        "wishes",
+    )
 
     def __init__(
         self,
@@ -33,6 +45,7 @@ class PodClass:
         needs: Needs,
         requests: Vector,
         accelerators: Vector,
+        wishes: Wishes | None = None,
     ) -> None:
         self.number: Final = number
         self.namespace: Final = namespace
@@ -43,6 +56,8 @@ class PodClass:
         self.requests: Final = requests
         self.accelerators: Final = accelerators
         """The part of the requests that are devices."""
+        self.wishes: Final = wishes
+        """What its annotations ask of nodes; None: nothing."""
         self.state: object | None = None
         """What the cluster remembers of it."""
         self.memory: Final[dict[object, object]] = {}
@@ -52,6 +67,11 @@ class PodClass:
     def priority(self) -> int:
         return self.spec.priority
 
+    @property
+    def fault(self) -> str:
+        """What of its annotations cannot be read; empty: nothing."""
+        return "" if self.wishes is None else self.wishes.fault
+
     def __repr__(self) -> str:
         return f"PodClass({self.number})"
 
@@ -59,10 +79,18 @@ class PodClass:
 class Classes:
     """All classes of a cluster."""
 
-    def __init__(self, resources: Resources, *, needs: Callable[[PodView], Needs] | None = None) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        *,
+        needs: Callable[[PodView], Needs] | None = None,
+        wishes: Callable[[Mapping[str, str]], Wishes | None] | None = None,
+    ) -> None:
+        """`wishes` reads the annotations of a pod."""
         self._resources = resources
+        self._wishes = wishes or (lambda _: None)
         self._needs = needs or (lambda _: None)
-        self._classes: dict[tuple[str | None, int, tuple[tuple[str, str], ...], Needs], PodClass] = {}
+        self._classes: dict[tuple[str | None, int, tuple[tuple[str, str], ...], Needs, Wishes | None], PodClass] = {}
         self._specs: dict[int, _Known] = {}  # by identity; holds the spec, so that no other gets its id
         self._signatures: dict[bytes, _Known] = {}
         self._keys: set[str] = set()
@@ -91,7 +119,9 @@ class Classes:
         labels = pod.metadata.labels or {}
         shown = tuple(sorted((key, labels[key]) for key in self._keys if key in labels)) if self._keys else ()
         needs = self._needs(pod)
-        key = (pod.metadata.namespace, known.number, shown, needs)
+        annotations = pod.metadata.annotations
+        wishes = self._wishes(annotations) if annotations else None
+        key = (pod.metadata.namespace, known.number, shown, needs, wishes)
         found = self._classes.get(key)
         if found is None:
             self._numbers += 1
@@ -101,10 +131,15 @@ class Classes:
                 known.spec,
                 dict(shown),
                 needs,
-                known.requests,
+                known.requests if wishes is None else self.with_wishes(known.requests, wishes),
                 known.accelerators,
+                wishes,
             )
         return found
+
+    def with_wishes(self, requests: Vector, wishes: Wishes) -> Vector:
+        """What a pod uses with what it is counted for by its annotations."""
+        return tuple(sorted({**dict(requests), **dict(self._resources.vector(wishes.amounts))}.items()))
 
     def _remember(self, spec: PodSpec) -> _Known:
         signature = _encode(spec)

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from grove.kube.objects import NodeView, PodView
+from grove.scheduler.awareness import Awareness
 from grove.scheduler.classes import Classes, Needs, PodClass
 from grove.scheduler.columns import Column, Log, grown
 from grove.scheduler.predicates.rule import Array, Counts, Lenient, Mask, Rule, Slots
@@ -95,10 +96,15 @@ class Cluster:
     """See the top of the module."""
 
     def __init__(
-        self, *, needs: Callable[[PodView], Needs] | None = None, ignored_resources: Iterable[str] = ()
+        self,
+        *,
+        needs: Callable[[PodView], Needs] | None = None,
+        ignored_resources: Iterable[str] = (),
+        awareness: Awareness | None = None,
     ) -> None:
         self.resources = Resources(ignored_resources)
-        self.classes = Classes(self.resources, needs=needs)
+        self.awareness: Final = awareness or Awareness()
+        self.classes = Classes(self.resources, needs=needs, wishes=self.awareness.wishes)
         self.rules: tuple[Rule, ...] = ()
         self._ageing: tuple[Rule, ...] = ()
         self._limiting: tuple[Rule, ...] = ()
@@ -161,7 +167,9 @@ class Cluster:
         if slot is None:
             slot = self._new_slot(name)
         self.views[slot] = view
-        self._set_allocatable(slot, amounts(view.status.allocatable))
+        found = amounts(view.status.allocatable)
+        found.update(self.awareness.of_node(view.metadata.labels or {}))
+        self._set_allocatable(slot, found)
         labels = view.metadata.labels or {}
         changes = [column.put(slot, labels.get(key)) for key, column in self._columns.items()]
         if any(changes):

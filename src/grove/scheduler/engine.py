@@ -11,38 +11,42 @@ told otherwise. One thread owns an engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 from grove.api import labels
 from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodView
-from grove.scheduler import crews, demands, explain, model, reservations
+from grove.scheduler import demands, explain, model, reservations
 from grove.scheduler.cluster import Cluster, Placed
 from grove.scheduler.explain import Explanation, Said
 from grove.scheduler.gangs import Gang
 from grove.scheduler.heads import Heads
 from grove.scheduler.knowledge import Knowledge
+from grove.scheduler.limits import within_limits
 from grove.scheduler.needs import PodNeeds
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.predicates.unsupported import unsupported
 from grove.scheduler.preempting import Preempting
+from grove.scheduler.preemption import declared
 from grove.scheduler.preemption.running import Policy, Running
 from grove.scheduler.registry import is_lone, key_of
+from grove.scheduler.retries import Retries
 from grove.scheduler.spread import InvalidConstraint, Replica, read, spread
+from grove.scheduler.statistics import EngineStatistics, measure
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Refuse
 from grove.scheduler.waiting import Waiting, waiter
-from grove.scheduler.wakes import Topic, Wakes
+from grove.scheduler.wakes import SEES, Topic, Wakes
 
 Place: TypeAlias = Callable[[Cluster, Gang, Budget], Answer]
 
 
 INITIALIZED: Final = "Initialized"
-PLAN_STEPS: Final = 100_000
-"""What a plan of preemption may cost: about a second, in the worst case."""
+PLAN_STEPS: Final = 50_000
+"""What a plan of preemption may cost: about half a second, in the worst case."""
 
 
 class Rules(NamedTuple):
@@ -87,6 +91,7 @@ class Engine(Knowledge):
             cluster, self.crews, place=place, policy=policy, steps=PLAN_STEPS, enabled=rules.preemption is not None
         )
         self.heads: Final = Heads(cluster, self.crews, after=rules.starves_after, percent=rules.held_percent)
+        self.retries: Final = Retries()
         self._rules: Final = rules
         self._place: Final = place
         self._said: dict[str, Said] = {}
@@ -97,12 +102,15 @@ class Engine(Knowledge):
         """Gangs for which nobody could go, and in which state of the cluster."""
         self._found: dict[str, Gang] = {}
         """Gangs that are in line, as they are; others are looked for when it is their turn."""
+        self._nominations = 0
+        self._searches = self._steps = 0
         self._now = 0.0
 
     # What became of decisions
 
     def bound(self, uid: str) -> None:
         """A pod came to the node that was decided; the watch tells it too."""
+        self.retries.done(self.registry.gang_of(uid))
 
     def bind_failed(self, uid: str, why: BindFailure) -> None:
         """A pod that was decided onto a node did not come there."""
@@ -110,6 +118,7 @@ class Engine(Knowledge):
         if pod is not None and pod.node_name:
             return  # it is on a node after all
         self.seats.take(uid)
+        self.retries.failed(self.registry.gang_of(uid), why)
         self._concern([self.registry.gang_of(uid)])
 
     def evicted(self, uid: str) -> None:
@@ -121,6 +130,11 @@ class Engine(Knowledge):
 
     def rejected(self, view: PodView) -> None:
         """A node has refused a pod of ours: somebody else was there first. The watch tells by whom."""
+
+    def _moved(self, pod: Placed, sign: int) -> None:
+        super()._moved(pod, sign)
+        if pod.gang:
+            self.wakes.event(("spread", pod.namespace))
 
     def _on_gone(self, seat: Placed) -> None:
         """A pod of ours has left its node for good: others waited for that, or one comes in its place."""
@@ -183,7 +197,7 @@ class Engine(Knowledge):
 
     def next_wake(self, now: float) -> float | None:
         """When there is something to decide; None: not before something changes."""
-        if self.changed or self.rethink or self.freed or self.waiting.statistics().ready:
+        if self.changed or self.rethink or self.freed or self.waiting.ready:
             return now
         moments = (
             self.wakes.next_wake(),
@@ -192,6 +206,18 @@ class Engine(Knowledge):
             reservations.next_expiry(self.cluster),
         )
         return min((moment for moment in moments if moment is not None and moment < inf), default=None)
+
+    def statistics(self) -> EngineStatistics:
+        """To be asked between two decisions."""
+        return measure(
+            self.cluster,
+            self.waiting,
+            self.wakes,
+            self.queues,
+            self.topologies.all(),
+            searches=self._searches,
+            steps=self._steps,
+        )
 
     def decide(self, now: float, *, limit: int = 1000) -> list[Decision]:
         """The next decisions, of at most so many gangs. They are taken for done."""
@@ -232,6 +258,7 @@ class Engine(Knowledge):
             gang = self.find(key)
             if gang is None:
                 self._leave(key)
+                self.retries.done(key)
                 self.books.gone(key)
             elif not gang.waiting:
                 self._leave(key)
@@ -258,6 +285,9 @@ class Engine(Knowledge):
         self._said.pop(key, None)
 
     def _wake(self, now: float) -> None:
+        if self._nominations != self.seats.nominated.version:
+            self._nominations = self.seats.nominated.version
+            self.wakes.event(SEES)
         while keys := self.wakes.due(now):
             self.waiting.wake(keys)
 
@@ -271,6 +301,11 @@ class Engine(Knowledge):
             topics: list[Topic] = [("base", gang.base)] if said.reason == "WaitingForBase" else []
             self.wakes.park_until(key, said.reason, *topics)
             return self._refuse(gang, said)
+        retry = self.retries.waits(key, now)
+        if retry is not None:
+            self.wakes.park_until(key, "BindConflict")
+            self.wakes.at(key, retry.until)
+            return self._refuse(gang, explain.not_bound(retry.why))
         least = self.books.least(gang)
         limit = self.queues.may_start(gang.queue, least)
         if limit:
@@ -281,9 +316,10 @@ class Engine(Knowledge):
         except InvalidConstraint as error:
             self.wakes.park_until(key, "Unsupported")
             return self._refuse(gang, explain.unsupported(str(error)))
-        answer = self.wakes.known(gang) or self._search(gang)
+        gang, too_many = within_limits(self.queues, gang)
+        answer = self.wakes.known(gang, sees=self._sees(gang)) or self._search(gang)
         if isinstance(answer, Found) and answer.puts:
-            return [self._bind(gang, answer)]
+            return [self._bind(gang, answer._replace(left=answer.left + too_many))]
         if isinstance(answer, Found):
             answer = NotFound(True, gang.root.name, "")
         return self._without_place(gang, answer, now, spread)
@@ -314,7 +350,7 @@ class Engine(Knowledge):
         """Others go for it, or it waits."""
         decisions, said = self._make_room(gang, now)
         said = said or self._without_room(gang, answer, spread)
-        self.wakes.park(gang, answer, now)
+        self.wakes.park(gang, answer, now, sees=self._sees(gang))
         if gang.missing:
             self._starve(gang, now)
         plan = self.preempting.again(gang.key)
@@ -339,7 +375,12 @@ class Engine(Knowledge):
         state = (self.crews.version, self.cluster.changes)
         if self._unplanned.get(case) == state:
             return [], None
-        plan = self.preempting.plan(gang, now, eligible=self._eligible(gang))
+        mark = self.cluster.mark()
+        for pod in self.seats.nominated.before(gang.priority):
+            self.cluster.put(pod)
+        found = self.preempting.look(gang, now, eligible=self._eligible(gang))
+        self.cluster.rollback(mark)
+        plan = self.preempting.carry_out(gang, found, now)
         if isinstance(plan, Evict):
             if plan.victims:
                 return [plan], explain.preempting(len(plan.victims))
@@ -394,9 +435,18 @@ class Engine(Knowledge):
             cluster.release(owner)
         for pod in self.seats.nominated.before(gang.priority):
             cluster.put(pod)
-        answer = self._place(cluster, gang, Budget(self._rules.search_steps))
+        budget = Budget(self._rules.search_steps)
+        answer = self._place(cluster, gang, budget)
         cluster.rollback(mark)
+        self._searches += 1
+        self._steps += budget.spent
         return answer
+
+    def _sees(self, gang: Gang) -> Hashable:
+        """What a gang is judged by beyond the cluster that everybody sees; None: nothing."""
+        pods = tuple([pod.uid for pod in self.seats.nominated.before(gang.priority)]) if self.seats.nominated else ()
+        heads = tuple(self._open_heads(gang))
+        return (pods, heads) if pods or heads else None
 
     def _open_heads(self, gang: Gang) -> list[str]:
         """Heads whose room the gang may use, since it will be gone in time."""
@@ -409,7 +459,7 @@ class Engine(Knowledge):
             found = pods[0].metadata.annotations if pods else None
         if not found or labels.EXPECTED_DURATION not in found:
             return []
-        return self.heads.open_to(crews.ends(found, self._now))
+        return self.heads.open_to(declared.ends(found, self._now))
 
     def _bind(self, gang: Gang, found: Found) -> Bind:
         key = gang.key
@@ -427,8 +477,6 @@ class Engine(Knowledge):
         self.waiting.drop(key)
         if gang.missing:
             self.wakes.event(("base", key))
-        if gang.set_replica is not None:
-            self.wakes.event(("set", key_of(*gang.set_replica[:2])))
         if found.left:
             self._concern([key])
         else:
@@ -448,7 +496,7 @@ class Engine(Knowledge):
         """Why there is no use in looking for a place yet."""
         for group in gang.groups():
             for cls in dict.fromkeys(pod.cls for pod in group.waiting):
-                why = unsupported(cls.spec)
+                why = unsupported(cls.spec) or cls.fault
                 if why:
                     return explain.unsupported(f"{group.name}: {why}")
         view = self.registry.gangs.get(gang.key)

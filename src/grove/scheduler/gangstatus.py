@@ -98,9 +98,9 @@ def wanted(
         )
     listed = _scheduled(listed, placed, said, now)
     listed = _ready(listed, placed, ready, now)
-    if placed and conditions.is_true(listed, DISRUPTED):
-        listed = conditions.put(listed, DISRUPTED, "False", "PlacedAgain", "The gang has a place again", now=now)
     was_placed = conditions.is_true(found.conditions, SCHEDULED)
+    if placed and not was_placed and conditions.is_true(listed, DISRUPTED):
+        listed = conditions.put(listed, DISRUPTED, "False", "PlacedAgain", "The gang has a place again", now=now)
     was_ready = conditions.is_true(found.conditions, READY)
     phase: Phase = "Running" if ready else "Starting" if placed else "Pending"
     return replace(

@@ -7,12 +7,12 @@ change. Without Queue objects nothing costs anything and everybody may use every
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grove.api.kinds.queue import Queue
+from grove.api.kinds.queue import Queue, QueueSpec
 from grove.scheduler.queuetree import NOWHERE, TOP, Node, QueueTree
 from grove.scheduler.resources import Resources, Vector
 from grove.scheduler.shares import Floats, Siblings, divide, is_above
@@ -35,7 +35,7 @@ class Queues:
     """See the top of the module."""
 
     def __init__(self, resources: Resources) -> None:
-        self._resources: Final = resources
+        self.resources: Final = resources
         self.tree = QueueTree((), resources)
         self.version = 0
         """Grows when places in the order may have moved forward: something was given back, shares were divided anew."""
@@ -57,9 +57,13 @@ class Queues:
     # What there is
 
     def put(self, queues: Iterable[Queue]) -> None:
-        """All Queue objects there are; called when one came, went or changed its spec."""
-        self.tree = QueueTree(queues, self._resources)
-        self._sums = [[0] * len(self._resources) for _ in self.tree.nodes]
+        """All Queue objects there are; called when one came, went or changed."""
+        found = {one.metadata.name: one for one in queues}
+        if _specs(found) == _specs(self.tree.queues):
+            self.tree.queues.update(found)
+            return  # only what was written about them is new
+        self.tree = QueueTree(found.values(), self.resources)
+        self._sums = [[0] * len(self.resources) for _ in self.tree.nodes]
         for name, used in self._used.items():
             for at in self.tree.nodes[self.row_of(name)].path:
                 self._add(at, used.items(), 1)
@@ -68,7 +72,7 @@ class Queues:
 
     def set_capacity(self, amounts: Vector) -> None:
         """What the queues share: all that nodes have, less what pods use that are in no queue's gang."""
-        found = dict(amounts)
+        found = {row: amount for row, amount in amounts if amount > 0}
         if found != self._capacity:
             self._capacity = found
             self._stale()
@@ -157,7 +161,7 @@ class Queues:
         return ""
 
     def _too_much(self, node: Node, row: int, amount: int, limit: int) -> str:
-        name = self._resources.names[row]
+        name = self.resources.names[row]
         most, asked = (self.text(row, found) for found in (limit, amount))
         if amount > limit:
             return f"queue {node.name} may use at most {most} {name} and the gang alone needs {asked}: raise spec.limit"
@@ -236,7 +240,7 @@ class Queues:
             for row, amount in amounts:
                 if amount > 0 and is_above(_at(sums, row) + amount, _at(shares, row)):
                     return False
-        needed = [row for row, amount in amounts if amount > 0] or range(len(self._resources))
+        needed = [row for row, amount in amounts if amount > 0] or range(len(self.resources))
         return any(all(is_above(_at(self._sums[at], row), _at(self._lists[at], row)) for at in above) for row in needed)
 
     # Shares
@@ -251,6 +255,17 @@ class Queues:
     def used(self, queue: str) -> dict[int, int]:
         """What the gangs of a queue, and of those below it, use now."""
         return {row: found for row, found in enumerate(self._sums[self.tree.node_of[queue]]) if found > 0}
+
+    def rows(self) -> frozenset[int]:
+        """The resources that any queue has to do with: used, asked for, guaranteed or limited."""
+        found = {row for held in (self._used, self._waiting) for amounts in held.values() for row in amounts}
+        for node in self.tree.nodes:
+            found.update(node.guaranteed, node.limit)
+        return frozenset(found)
+
+    def capacity(self, row: int) -> int:
+        """How much there is of a resource to be shared."""
+        return self._capacity.get(row, 0)
 
     def counts(self, queue: str) -> Counts:
         """The gangs in a queue and in those below it."""
@@ -269,7 +284,7 @@ class Queues:
             self._lists = self._shares.tolist()
 
     def _divide(self) -> Floats:
-        nodes, size = self.tree.nodes, len(self._resources)
+        nodes, size = self.tree.nodes, len(self.resources)
         asked = np.zeros((len(nodes), size))
         guaranteed, limit = np.zeros_like(asked), np.full_like(asked, np.inf)
         for held in (self._used, self._waiting):
@@ -305,7 +320,7 @@ class Queues:
         """What differs between the sums and a count from scratch; nothing, unless there is a defect."""
         if self.is_flat:
             return
-        fresh = [[0] * len(self._resources) for _ in self.tree.nodes]
+        fresh = [[0] * len(self.resources) for _ in self.tree.nodes]
         for name, used in self._used.items():
             for at in self.tree.nodes[self.row_of(name)].path:
                 for row, amount in used.items():
@@ -314,7 +329,11 @@ class Queues:
             for row, counted in enumerate(fresh[at]):
                 held = _at(self._sums[at], row)
                 if held != counted:
-                    yield f"queue {node.name}: {self._resources.names[row]} {held}, counted {counted}"
+                    yield f"queue {node.name}: {self.resources.names[row]} {held}, counted {counted}"
+
+
+def _specs(queues: Mapping[str, Queue]) -> dict[str, QueueSpec]:
+    return {name: one.spec for name, one in queues.items()}
 
 
 def _note(held: dict[str, dict[int, int]], queue: str, amounts: Vector, sign: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from grove.api import quantities
+from grove.api import labels, quantities
 from grove.kube import demand
 from grove.kube.objects import Actual, Container, ContainerStatus, PodSpec, PodStatus, PodView, Quantities, Requirements
 
@@ -63,7 +63,7 @@ class Resources:
 
 def is_device(name: str) -> bool:
     """Whether a resource is an extended one: GPUs, network cards, anything with a vendor's name."""
-    return "/" in name and not name.startswith("kubernetes.io/")
+    return "/" in name and not name.startswith(("kubernetes.io/", labels.PREFIX))
 
 
 def amounts(quantities_: Quantities | None) -> Amounts:

@@ -157,14 +157,18 @@ class Seats:
         uid = meta.uid or ""
         key = self._registry.gang_of(uid)
         held = self._cluster.pods.get(uid)
+        cls = self._cluster.classes.of(pod)
+        requests = self._cluster.resources.vector(used(pod)) if is_resized(pod) else None
+        if requests is not None and cls.wishes is not None:
+            requests = self._cluster.classes.with_wishes(requests, cls.wishes)
         return Placed(
             uid,
             meta.namespace or "",
             meta.name,
-            self._cluster.classes.of(pod),
+            cls,
             slot,
             gang="" if is_lone(key) else key,
-            requests=self._cluster.resources.vector(used(pod)) if is_resized(pod) else None,
+            requests=requests,
             priority=held.priority if held is not None else None,
             terminating=bool(meta.deletion_timestamp),
         )

@@ -65,7 +65,7 @@ def fill(total: Floats, weight: Floats, most: Floats) -> Floats:
     still = np.cumsum(sorted_weight[::-1], axis=0)[::-1]
     # The level where all before a place are full and all from it on are not; the first that is not above its own
     # height is the level of the water.
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         levels = np.where(np.isfinite(full), (total - full) / still, np.inf)
     is_level = levels <= height
     at = np.argmax(is_level, axis=0)

@@ -18,6 +18,7 @@ from grove.runtime.outcomes import Outcome, RequeueAfter, Retry
 from grove.runtime.pace import Pace
 from grove.scheduler import gangstatus
 from grove.scheduler.gangstatus import SCHEDULED
+from grove.scheduler.gangwrites import write_status
 from grove.scheduler.kinds import POD_GANGS
 from grove.scheduler.sayings import Sayings
 from grove.scheduler.world import World
@@ -63,18 +64,8 @@ class StatusWriter:
         return None
 
     async def _write(self, key: str, gang: PodGang, patch: dict[str, object]) -> None:
-        metadata = gang.metadata
-        # A merge patch replaces all conditions: only if nobody has written others meanwhile.
-        guard = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
         try:
-            await self._client.patch(
-                POD_GANGS,
-                metadata.name,
-                {**patch, "metadata": guard},
-                namespace=metadata.namespace or "",
-                subresource="status",
-                type=PodGang,
-            )
+            await write_status(self._client, gang, patch)
         except NotFound:
             return
         except Conflict as error:

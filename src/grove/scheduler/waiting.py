@@ -83,6 +83,7 @@ class Waiting:
         self._bands: dict[_Band, _Queues] = {}
         self._order: list[_Band] = []
         self._tree: QueueTree = queues.tree
+        self._starving = 0
         self._taken = 0
 
     def __len__(self) -> int:
@@ -91,8 +92,15 @@ class Waiting:
     def __contains__(self, key: str) -> bool:
         return key in self._waiters
 
+    @property
+    def ready(self) -> int:
+        """How many are to be looked at."""
+        return len(self._ready)
+
     def put(self, waiter: Waiter) -> None:
         """A gang waits, or waits for something else than before: it is looked at."""
+        held = self._waiters.get(waiter.key)
+        self._starving += waiter.starving - (held is not None and held.starving)
         self._waiters[waiter.key] = waiter
         self._make_ready(waiter)
 
@@ -105,7 +113,8 @@ class Waiting:
 
     def drop(self, key: str) -> None:
         """A gang does not wait any more."""
-        self._waiters.pop(key, None)
+        held = self._waiters.pop(key, None)
+        self._starving -= held is not None and held.starving
         self._ready.pop(key, None)
 
     def pop(self) -> Waiter | None:
@@ -136,8 +145,7 @@ class Waiting:
 
     def statistics(self) -> WaitingStatistics:
         ready = len(self._ready)
-        starving = sum(one.starving for one in self._waiters.values())
-        return WaitingStatistics(ready, len(self._waiters) - ready, starving, self._taken)
+        return WaitingStatistics(ready, len(self._waiters) - ready, self._starving, self._taken)
 
     def _make_ready(self, waiter: Waiter) -> None:
         if self._ready.get(waiter.key) == waiter:

@@ -7,7 +7,8 @@ import pytest
 
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podgang import PodGangStatus
-from grove.kube.objects import SchedulingGate
+from grove.api.kinds.queue import Queue, QueueSpec
+from grove.kube.objects import PodStatus, SchedulingGate
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.verdicts import Bind, Refuse
 from grove.scheduler.views import PriorityClassView
@@ -252,3 +253,35 @@ def test_a_victim_that_stays_ends_the_plan_and_frees_the_room() -> None:
     evict, _ = world.decide()
     world.engine.evict_failed(evict.victims[0].uid, "its disruption budget allows none")
     assert world.cluster.holds == {}
+
+
+def test_pods_nominated_elsewhere_hold_back_only_who_is_less_important() -> None:
+    world = World(nodes=1)
+    world.engine.priority_class(priority_class("high", 100))
+    theirs = world.pod("theirs", spec(gpus=8, schedulerName="other", priority=50))
+    theirs = world.tell(msgspec.structs.replace(theirs, status=PodStatus(nominated_node_name="n0")))
+    world.gang("low", {"a": 2})
+    (refusal,) = world.decide()
+    assert refusal.reason == "Unschedulable"
+    world.gang("high", {"a": 2}, priority="high")
+    (bind,) = world.decide()
+    assert bind.gang.key == "default/high"
+    world.tell(msgspec.structs.replace(theirs, status=PodStatus()))
+    (bind,) = world.decide()
+    assert bind.gang.key == "default/low"
+
+
+def test_pods_beyond_the_minimum_wait_where_the_queue_has_a_limit() -> None:
+    world = World()
+    world.engine.queue(Queue(metadata=ObjectMeta(name="team"), spec=QueueSpec(limit={"nvidia.com/gpu": "3"})))
+    gang = world.gang("g", {"a": 5}, minimum=2)
+    meta = msgspec.structs.replace(gang.metadata, labels={"grove.io/queue": "team"})
+    world.engine.gang(msgspec.structs.replace(gang, metadata=meta))
+    bind, *others = world.settle()
+    assert isinstance(bind, Bind)
+    assert (len(bind.puts), bind.left) == (3, 2)
+    (refusal,) = others or world.settle()
+    assert refusal.reason == "QueueLimit"
+    world.engine.queue(Queue(metadata=ObjectMeta(name="team"), spec=QueueSpec(limit={"nvidia.com/gpu": "4"})))
+    (bind,) = (one for one in world.settle() if isinstance(one, Bind))
+    assert (len(bind.puts), bind.left) == (1, 1)

@@ -54,6 +54,17 @@ def test_who_was_taken_is_asleep_until_it_is_woken_or_changes() -> None:
     assert "b" not in waiting
 
 
+def test_those_who_wait_are_counted() -> None:
+    waiting = flat(Waiter("a", starving=True), Waiter("b"), Waiter("c", starving=True))
+    waiting.put(Waiter("b", starving=True))
+    waiting.put(Waiter("a"))
+    waiting.drop("c")
+    waiting.drop("c")
+    assert waiting.pop() == Waiter("b", starving=True)
+    found = waiting.statistics()
+    assert (found.ready, found.asleep, found.starving, found.taken, waiting.ready) == (1, 1, 1, 1, 1)
+
+
 def test_a_gang_that_changes_before_its_turn_has_one_turn() -> None:
     waiting = flat(Waiter("a", created=1), Waiter("b", created=2))
     waiting.put(Waiter("a", created=3))

@@ -54,6 +54,10 @@ def check_scheduler(configuration: SchedulerConfiguration) -> Problems:
     check_positive_duration(configuration.starvation.after, Path.parse("starvation.after"), problems)
     check_positive_duration(configuration.binding.gang_bind_timeout, Path.parse("binding.gangBindTimeout"), problems)
     check_duration(configuration.preemption.delay, Path.parse("preemption.delay"), problems)
+    for tier, gigabits in (configuration.nodes.network_tiers or {}).items():
+        if gigabits < 0:
+            path = Path.parse("nodes.networkTiers").key(tier)
+            problems.invalid(path, gigabits, "must be non-negative", "write the bandwidth in Gbit/s")
     return problems
 
 

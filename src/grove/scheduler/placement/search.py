@@ -14,13 +14,15 @@ import numpy as np
 
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.placement.options import Options
-from grove.scheduler.placement.problem import ANYWHERE, Ask, Problem, Rung
+from grove.scheduler.placement.problem import ANYWHERE, Ask, Kind, Problem, Rung
 from grove.scheduler.placement.region import Region
 from grove.scheduler.placement.shapes import Shapes
 from grove.scheduler.placement.supply import Supply
 from grove.scheduler.placement.wear import wear
 from grove.scheduler.predicates.rule import Counts, Mask
+from grove.scheduler.topology import Tree
 
+_COST: Final = 5
 _EAGER: Final = 6
 """Failures after which states are remembered: most searches have none."""
 
@@ -104,6 +106,7 @@ class Search:
         self._gains = [max((rung.gain for rung in ask.ladder), default=0) for ask in asks]
         self._shapes = self._make_shapes()
         self._memo: dict[object, int] = {}
+        self._against: dict[tuple[int, int], Counts | None] = {}
         self._failures = 0
         self._best = -1
         self._rest: list[int] = []
@@ -182,7 +185,7 @@ class Search:
                     self._memo[frame.key] = self._missing(frame.quality)
                 frames.pop()
                 continue
-            if not self._budget.spend() or (outcome.regions is not None and self._budget.spent > self._until):
+            if not self._budget.spend(_COST) or (outcome.regions is not None and self._budget.spent > self._until):
                 outcome.complete = False
                 break
             if not self._apply(frame, choice, outcome):
@@ -340,10 +343,26 @@ class Search:
         main = int((needed / np.maximum(self._supply.whole, 1)).argmax())
         cost = wear(self._problem.cluster, ask.tree).costs(rung.level)[inside.start : inside.stop][found]
         keys = [room[main], cost]
+        tastes = self._tastes(ask, rung.level)
+        if tastes is not None:
+            keys.append(tastes[inside.start : inside.stop][found])
         if (more > needed).any():
             keys.append(-np.minimum(room[main], more[main]))
         order: Counts = np.lexsort(keys)
         return order
+
+    def _tastes(self, ask: Ask, level: int) -> Counts | None:
+        """By domain what speaks against the nodes that the pods of a scope would take there; None: nothing."""
+        key = (ask.number, level)
+        if key not in self._against:
+            found: Counts | None = None
+            for kind in self._problem.kinds:
+                many = int(ask.demand[kind.number])
+                if many and kind.dislike is not None:
+                    one = _against(ask.tree, level, kind, many)
+                    found = one if found is None else found + one
+            self._against[key] = found
+        return self._against[key]
 
     def _apply(self, frame: _Frame, choice: Choice, outcome: Outcome) -> bool:
         number, packs = self._steps[frame.step]
@@ -392,3 +411,21 @@ class Search:
 
     def _load(self, ask: Ask) -> tuple[object, ...]:
         return tuple(sorted(ask.own.items()))
+
+
+def _against(tree: Tree, level: int, kind: Kind, many: int) -> Counts:
+    """By domain of a level what speaks against the best nodes for so many pods of a kind."""
+    assert kind.dislike is not None
+    found = tree.levels[level]
+    slots = tree.order[found.domain_of[tree.order] >= 0]
+    domains = found.domain_of[slots]
+    order = np.lexsort((kind.dislike[slots], domains))
+    slots, domains = slots[order], domains[order]
+    room = kind.capacity[slots]
+    running = np.cumsum(room)
+    sizes = found.ends - found.starts
+    first = np.cumsum(sizes) - sizes
+    before = running - room - np.repeat((running - room)[first], sizes) if len(first) else running
+    taken = np.clip(many - before, 0, room) * kind.dislike[slots]
+    result: Counts = np.add.reduceat(taken, first) if len(first) else np.zeros(0, np.int64)
+    return result

@@ -8,6 +8,7 @@ from grove.scheduler.predicates.affinity import InterPodAffinity
 from grove.scheduler.predicates.conditions import Conditions
 from grove.scheduler.predicates.crowds import Crowds
 from grove.scheduler.predicates.devices import DynamicResources
+from grove.scheduler.predicates.gpus import Gpus
 from grove.scheduler.predicates.nodeselection import NodeSelection
 from grove.scheduler.predicates.owned import Owned
 from grove.scheduler.predicates.platform import Platform
@@ -32,6 +33,7 @@ def rules(cluster: Cluster, surroundings: Surroundings, settings: SchedulerConfi
         Conditions(cluster),
         taints,
         chosen,
+        Gpus(cluster),
         Platform(cluster),
         Ports(cluster),
         crowds,

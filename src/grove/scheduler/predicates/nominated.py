@@ -21,6 +21,8 @@ class Nominated:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster: Final = cluster
         self._pods: dict[str, PodView] = {}
+        self.version = 0
+        """Grows when they are others, or elsewhere."""
 
     def __len__(self) -> int:
         return len(self._pods)
@@ -31,12 +33,16 @@ class Nominated:
         ended = pod.status.phase in ("Succeeded", "Failed")
         leaves = pod.metadata.deletion_timestamp is not None
         if pod.status.nominated_node_name and not (pod.node_name or ended or leaves):
+            held = self._pods.get(uid)
+            if held is None or held.status.nominated_node_name != pod.status.nominated_node_name:
+                self.version += 1
             self._pods[uid] = pod
         else:
             self.gone(uid)
 
     def gone(self, uid: str) -> None:
-        self._pods.pop(uid, None)
+        if self._pods.pop(uid, None) is not None:
+            self.version += 1
 
     def before(self, priority: int) -> Iterator[Placed]:
         """To be put there, inside a mark, before pods of a priority are decided about."""

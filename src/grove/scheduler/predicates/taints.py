@@ -1,7 +1,8 @@
 """Taints: nodes keep pods off that do not tolerate them. Pure.
 
 NoSchedule and NoExecute refuse, PreferNoSchedule is a matter of taste. A node that is cordoned is as one with the taint
-`node.kubernetes.io/unschedulable:NoSchedule`, as for kube-scheduler.
+`node.kubernetes.io/unschedulable:NoSchedule`, as for kube-scheduler. Beyond that, NoExecute that a pod tolerates only
+for a time is disliked too: the pod would be evicted again.
 """
 
 from __future__ import annotations
@@ -95,7 +96,12 @@ class Taints(Lenient):
         return next((one for one in taints if one.effect in effects and not self._tolerated(one, tolerations)), None)
 
     def _disliked(self, taints: TaintSet, tolerations: Tolerations) -> int:
-        return sum(one.effect == "PreferNoSchedule" and not self._tolerated(one, tolerations) for one in taints)
+        lasting = tuple([one for one in tolerations if one.toleration_seconds is None])
+        return sum(
+            one.effect == "PreferNoSchedule" or (one.effect == "NoExecute" and self._tolerated(one, tolerations))
+            for one in taints
+            if not self._tolerated(one, lasting)
+        )
 
     def _tolerated(self, taint: Taint, tolerations: Tolerations) -> bool:
         return any(tolerates(one, taint, compares=self._compares) for one in tolerations)

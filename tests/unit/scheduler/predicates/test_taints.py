@@ -74,6 +74,18 @@ def test_soft_taints_are_a_matter_of_taste() -> None:
     assert rule.penalty(a_class(cluster, tolerations=[{"operator": "Exists", "effect": "PreferNoSchedule"}])) is None
 
 
+def test_a_taint_that_is_tolerated_only_for_a_time_is_disliked() -> None:
+    cluster = under(Taints, node("free"), node("ill", taints=[taint("ill", "NoExecute")]))
+    (rule,) = cluster.rules
+    for_ever = {"key": "ill", "operator": "Exists", "effect": "NoExecute"}
+    cls = a_class(cluster, tolerations=[{**for_ever, "tolerationSeconds": 300}])
+    found = rule.penalty(cls)
+    assert found is not None
+    assert found.tolist() == [0, TASTE]
+    assert places(cluster, cls) == ["free", "ill"]
+    assert rule.penalty(a_class(cluster, tolerations=[for_ever])) is None
+
+
 def test_numbers_are_compared_only_where_that_is_switched_on() -> None:
     dear = node("dear", taints=[taint("price", value="7")])
     cheap = {"key": "price", "operator": "Lt", "value": "10"}
