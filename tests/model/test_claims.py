@@ -24,9 +24,9 @@ def volumes(draw: st.DrawFn) -> World:
     if draw(st.booleans()):
         world.storage_class("local", zones=[draw(st.sampled_from("ab"))])
     for at in range(draw(st.integers(0, 6))):
-        where = draw(st.sampled_from([{"on": "n0"}, {"on": "n2"}, {"zone": "a"}, {}]))
+        on, zone = draw(st.sampled_from([("n0", ""), ("n2", ""), ("", "a"), ("", "")]))
         modes = draw(st.sampled_from([["ReadWriteOnce"], ["ReadWriteOnce", "ReadWriteMany"]]))
-        world.volume(f"v{at}", size=draw(st.sampled_from(SIZES)), modes=modes, **where)
+        world.volume(f"v{at}", size=draw(st.sampled_from(SIZES)), modes=modes, on=on, zone=zone)
     for name in ("c", "d"):
         modes = [draw(st.sampled_from(["ReadWriteOnce", "ReadWriteMany"]))]
         world.claim(name, size=draw(st.sampled_from(SIZES)), modes=modes)
@@ -59,7 +59,8 @@ def devices(draw: st.DrawFn) -> World:
             gpu(f"d{at}", model, attributes=rail) for at, (model, rail) in enumerate(zip(models, rails, strict=True))
         )
         world.gpus(name, *made, pool=name or "all")
-        if models and draw(st.booleans()):
+        has_first = draw(st.booleans())
+        if models and has_first:
             result = {"request": "r", "driver": GPUS, "pool": name or "all", "device": "d0"}
             status = {"allocation": {"devices": {"results": [result]}}}
             world.device_claim(f"other-{name}", exactly(), status=status)
