@@ -105,6 +105,8 @@ class Engine(Knowledge):
         """Gangs that are in line, as they are; others are looked for when it is their turn."""
         self._nominations = 0
         self._searches = self._steps = 0
+        self._looked = 0.0
+        """When it was last looked for room to gather because somebody began to starve."""
         self._now = 0.0
 
     # What became of decisions
@@ -389,7 +391,12 @@ class Engine(Knowledge):
             self.wakes.at(gang.key, self.heads.starves_at(gang))
             return
         self._starved[gang.key] = None
-        self.heads.look(self._starving, now, freed=True, anew=True)
+        self.waiting.note(waiter(gang, starving=True))
+        if self._looked != now:  # many begin to starve at once: the others are looked at the next time
+            self._looked = now
+            self.heads.look(self._starving, now, freed=True, anew=True)
+        else:
+            self.heads.look_again()
 
     def _starving(self) -> list[Gang]:
         """In the order of their turns."""
