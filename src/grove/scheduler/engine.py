@@ -193,7 +193,7 @@ class Engine(Knowledge):
 
     def next_wake(self, now: float) -> float | None:
         """When there is something to decide; None: not before something changes."""
-        if self.changed or self.rethink or self.freed or self.waiting.ready:
+        if self.changed or self.rethink or self.stirred or self.freed or self.waiting.ready:
             return now
         moments = (
             self.wakes.next_wake(),
@@ -284,6 +284,9 @@ class Engine(Knowledge):
         if self._nominations != self.seats.nominated.version:
             self._nominations = self.seats.nominated.version
             self.wakes.event(SEES)
+        if self.stirred:
+            self.stirred = False
+            self.wakes.stir()
         while keys := self.wakes.due(now):
             self.waiting.wake(keys)
 

@@ -61,6 +61,8 @@ class Knowledge:
         """Gangs that something was told of since they were last looked at."""
         self.rethink = False
         """Whether something was told that may concern every gang."""
+        self.stirred = False
+        """Whether something was told that may concern gangs with volumes or claims."""
         self.freed = False
         """Whether room has become free."""
         self._replica_affinity: Final = replica_affinity
@@ -207,7 +209,7 @@ class Knowledge:
             meta = view.metadata
             pods = self.seats.claims_changed(resource, meta.namespace or "", meta.name)
             self._concern(self.registry.gang_of(pod.metadata.uid or "") for pod in pods)
-        self.rethink = True
+        self.stirred = True
 
     # What it knows
 
