@@ -36,12 +36,14 @@ def refuse(problem: Problem, supply: Supply, number: int, *, proven: bool, looke
             domains = range(widest.domain, widest.domain + 1)
         for domain in _nearest(problem, ask, level, domains):
             slots = ask.tree.slots(level, domain)
-            shortfalls.append(_shortfall(problem, supply, ask, slots, ask.tree.levels[level].name(domain)))
+            lack = _shortfall(problem, supply, ask, slots, ask.tree.levels[level].name(domain))
+            shortfalls.append(lack if lack.fits < lack.needs else _crowded(problem, supply, ask, level, domain, lack))
     else:
         slots = ask.tree.order
         if widest.limit is not None:
             slots = slots[widest.limit[slots]]
-        shortfalls.append(_shortfall(problem, supply, ask, slots, ""))
+        lack = _shortfall(problem, supply, ask, slots, "")
+        shortfalls.append(lack if lack.fits < lack.needs else _crowded(problem, supply, ask, -1, 0, lack))
     lacking = shortfalls[0].group if shortfalls else ""
     cls = next((_class(group.waiting) for group, _ in problem.groups if group.name == lacking), None)
     reasons = histogram(problem.cluster, cls or problem.kinds[0].cls)
@@ -100,6 +102,23 @@ def _shortfall(problem: Problem, supply: Supply, ask: Ask, slots: Slots, name: s
             return Shortfall(name, fits, needs, _group(problem, ask, kind))
     kind = problem.kinds[0]
     return Shortfall(name, *_together(problem, ask, slots, kind), _group(problem, ask, kind))
+
+
+def _crowded(problem: Problem, supply: Supply, parent: Ask, level: int, domain: int, otherwise: Shortfall) -> Shortfall:
+    """What a domain lacks where all pods fit, and not all scopes inside find a domain of the level they require."""
+    alike: dict[int, list[Ask]] = {}
+    for number in parent.children:
+        ask = problem.asks[number]
+        if ask.tree is parent.tree and ask.required > level and ask.demand.any():
+            alike.setdefault(ask.required, []).append(ask)
+    for inner, asks in alike.items():
+        most = int(supply.together(asks, inner, level)[domain])
+        if most < len(asks):
+            asks = sorted(asks, key=lambda ask: (int(ask.demand.sum()), -ask.number))
+            pods = [int(ask.demand.sum()) for ask in asks]
+            kind = problem.kinds[int(asks[-1].demand.argmax())]
+            return Shortfall(otherwise.domain, sum(pods[:most]), sum(pods), _group(problem, asks[-1], kind))
+    return otherwise
 
 
 def _scarce(cluster: Cluster, kind: Kind, slots: Slots, needs: int) -> tuple[str, int]:

@@ -34,7 +34,7 @@ class Row(NamedTuple):
 class Supply:
     """See the top of the module."""
 
-    __slots__ = ("_ancestors", "_left", "exact", "problem", "rows", "slots", "spare", "weights", "whole")
+    __slots__ = ("_ancestors", "_charges", "_left", "exact", "problem", "rows", "slots", "spare", "weights", "whole")
 
     def __init__(self, problem: Problem) -> None:
         self.problem: Final = problem
@@ -47,6 +47,8 @@ class Supply:
         self.exact: Final = len(problem.kinds) == 1 and problem.is_plain and problem.is_laminar
         self.whole: Counts = self.slots.sum(axis=1)
         self._left: Final[dict[tuple[str, ...], list[Counts]]] = {}
+        self._charges: Final[dict[tuple[tuple[str, ...], int], int]] = {}
+        """By tree and level how many scopes are confined to domains of it."""
         self._ancestors: Final[dict[tuple[tuple[str, ...], int, int], Slots]] = {}
         for ask in problem.asks:
             if ask.tree.keys not in self._left:
@@ -71,6 +73,8 @@ class Supply:
         inside = tree.children(*outer, level) if outer[0] >= 0 else range(len(tree.levels[level]))
         room: Counts = self.left(tree, level)[:, inside.start : inside.stop]
         for between in range(outer[0] + 1, level):
+            if not self._charges.get((tree.keys, between)):
+                continue  # it has at least what each domain in it has
             above = self.ancestors(tree, level, between)[inside.start : inside.stop]
             limit = self.left(tree, between)[:, above]
             room = np.where(above >= 0, np.minimum(room, limit), room)
@@ -98,6 +102,7 @@ class Supply:
         for at in range(outer + 1, level + 1):
             above = domain if at == level else int(self.ancestors(ask.tree, level, at)[domain])
             if above >= 0:
+                self._charges[keys, at] = self._charges.get((keys, at), 0) + sign
                 self._left[keys][at][:, above] -= sign * need
                 if self.spare:
                     self.spare[keys][at][:, above] -= sign * with_extras
