@@ -84,7 +84,7 @@ class Prepared:
         assert len(slots), [self.cluster.reasons(cls, slot) for slot in range(self.cluster.size)]
         meta = pod.metadata
         self.cluster.put(Placed(meta.uid or "", meta.namespace or "", meta.name, cls, int(slots[0])))
-        view = self.cluster.views[slots[0]]
+        view = self.cluster.views[int(slots[0])]
         assert view is not None
         return view
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from grove.kube.objects import PodView
 from grove.kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, RESOURCE_CLAIMS, STORAGE_CLASSES
+from grove.scheduler.needs import Claimed
 from tests.unit.scheduler.claims import World, exactly, owned_by, pod
 
 
@@ -55,9 +57,9 @@ def test_a_pod_that_has_its_node_needs_no_more_than_it_takes(world: World) -> No
     world.claim("c", bound="v")
     world.device_claim("gpus", exactly())
     placed = pod("p", "c", "missing", uses=["gpus"])
-    world.cluster.classes.of(placed)
-    bound = world.needs(type(placed)(metadata=placed.metadata, node_name="n0", spec=placed.spec))
-    volumes, devices = bound  # type: ignore[misc]
+    bound = world.needs(PodView(metadata=placed.metadata, node_name="n0", spec=placed.spec))
+    assert isinstance(bound, Claimed)
+    volumes, devices = bound
     assert (volumes.refusal, volumes.bound, volumes.wanted) == ("", (), ())
     assert volumes.handles == (("csi.example.com", "handle-v"),)
     assert volumes.claims == ("default/c", "default/missing")
