@@ -12,10 +12,11 @@ from typing import Final
 import numpy as np
 
 from grove.kube.affinity import NodeSelector, NodeSelectorTerm, Requirement
-from grove.scheduler.allocator import Given, Matches
+from grove.scheduler.allocator import Given
 from grove.scheduler.classes import PodClass
 from grove.scheduler.cluster import PLENTY, Cluster, Placed
 from grove.scheduler.devicedraw import DeviceDraw
+from grove.scheduler.devicematch import Matches
 from grove.scheduler.deviceneeds import ClaimNeed, Devices
 from grove.scheduler.devicepools import Offer, Pools
 from grove.scheduler.devices import MOST_CONSUMERS, Result
