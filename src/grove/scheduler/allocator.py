@@ -58,9 +58,8 @@ class Search:
 
     def run(self) -> tuple[Given, ...]:
         """Raises Impossible."""
-        refusal = self._profiles.refusal()
-        if refusal:
-            raise Impossible(refusal)
+        if self._profiles.refusal:
+            raise Impossible(self._profiles.refusal)
         if self._stage(0):
             return tuple(self._given)
         if self._strange:

@@ -25,54 +25,60 @@ class Profile(NamedTuple):
 
     chosen: tuple[bool | str, ...]
     """By wish whether it chooses the device, or why that cannot be said."""
-    common: tuple[Attribute | None, ...]
+    common: tuple[Attribute | Capacity | None, ...]
     """By constraint the attribute that devices are to have in common."""
     taints: tuple[DeviceTaint, ...]
     strange: str
 
 
-class Judged(NamedTuple):
-    """The selectors of a wish."""
+class _Place(NamedTuple):
+    """Where a device has an attribute or a capacity."""
+
+    of_attributes: bool
+    full: str
+    domain: str
+    own: str
+    """Its name on devices of the driver that is the domain."""
+
+    def find(self, kind: Kind) -> Attribute | Capacity | None:
+        device = kind.device
+        table: Mapping[str, Attribute | Capacity] = (device.attributes if self.of_attributes else device.capacity) or {}
+        return table.get(self.full) or (table.get(self.own) if self.domain == kind.driver else None)
+
+
+class Wish(NamedTuple):
+    """The selectors of a request and its class."""
 
     selectors: tuple[Selector, ...]
-    reads: tuple[Read, ...] | None
+    places: tuple[_Place, ...] | None
     """All that their answers depend on beside the driver; None: anything."""
     known: dict[object, bool | str]
+
+    def chooses(self, number: int, kind: Kind) -> bool | str:
+        """Whether it chooses devices of a kind, or why that cannot be said."""
+        key = number if self.places is None else (kind.driver, *[place.find(kind) for place in self.places])
+        known = self.known.get(key)
+        if known is None:
+            known = self.known[key] = _judge(self.selectors, kind)
+        return known
 
 
 class Matches:
     """For all claims, while device classes stay."""
 
-    def __init__(self, kinds: Sequence[Kind], classes: Kept[DeviceClass]) -> None:
-        self._kinds = kinds
+    def __init__(self, classes: Kept[DeviceClass]) -> None:
         self._classes = classes
-        self._wishes: dict[WishKey, Judged | str] = {}
+        self._wishes: dict[WishKey, Wish | str] = {}
 
-    def refuses(self, wish: Request) -> str:
-        """Why no device can ever be given for a wish; empty: one may be."""
-        found = self._wish(wish)
-        return found if isinstance(found, str) else ""
-
-    def chooses(self, wish: Request, kind: int) -> bool | str:
-        """Whether a wish chooses devices of a kind, or why that cannot be said."""
-        judged = self._wish(wish)
-        if isinstance(judged, str):
-            return judged
-        found = self._kinds[kind]
-        key = kind if judged.reads is None else (found.driver, *(_read(found, one) for one in judged.reads))
-        known = judged.known.get(key)
-        if known is None:
-            known = judged.known[key] = _judge(judged.selectors, found)
-        return known
-
-    def _wish(self, wish: Request) -> Judged | str:
+    def wish(self, wish: Request) -> Wish | str:
+        """What it chooses by, or why no device can ever be given for it."""
         key = (wish.device_class_name, wish.selectors)
         found = self._wishes.get(key)
         if found is None:
             found = self._wishes[key] = self._compiled(wish)
         return found
 
-    def _compiled(self, wish: Request) -> Judged | str:
+    def _compiled(self, wish: Request) -> Wish | str:
         device_class = self._classes.get(wish.device_class_name)
         if device_class is None:
             return f"device class {wish.device_class_name} does not exist"
@@ -87,9 +93,9 @@ class Matches:
         reads: set[Read] = set()
         for one in found:
             if one.reads is None:
-                return Judged(found, None, {})
+                return Wish(found, None, {})
             reads |= one.reads
-        return Judged(found, tuple(sorted(reads)), {})
+        return Wish(found, tuple(_place(*one) for one in sorted(reads)), {})
 
 
 class Profiles:
@@ -97,10 +103,14 @@ class Profiles:
 
     def __init__(self, claims: Sequence[ClaimNeed], kinds: Sequence[Kind], matches: Matches) -> None:
         self._kinds = kinds
-        self._matches = matches
         self.wishes: Final = {wish: at for at, wish in enumerate(dict.fromkeys(_wishes(claims)))}
-        self._attributes = list(dict.fromkeys(one.match_attribute for claim in claims for one in claim.constraints))
-        self.attributes: Final = {name: at for at, name in enumerate(self._attributes)}
+        found = [matches.wish(wish) for wish in self.wishes]
+        self.refusal: Final = next((one for one in found if isinstance(one, str)), "")
+        """Why the claims can be had nowhere; empty: they may be."""
+        self._wishes = [one for one in found if not isinstance(one, str)]
+        names = dict.fromkeys(one.match_attribute for claim in claims for one in claim.constraints)
+        self.attributes: Final = {name: at for at, name in enumerate(names)}
+        self._common = [_place("attributes", *name.split("/", 1)) for name in names]
         self.list: Final[list[Profile]] = []
         self._numbers: dict[Profile, int] = {}
         self._of: dict[int, int] = {}
@@ -117,17 +127,13 @@ class Profiles:
             self._of[kind] = found
         return found
 
-    def refusal(self) -> str:
-        """Why the claims can be had nowhere; empty: they may be."""
-        return next((reason for wish in self.wishes if (reason := self._matches.refuses(wish))), "")
-
-    def _profile(self, kind: int) -> Profile:
-        found = self._kinds[kind]
-        chosen = tuple([self._matches.chooses(wish, kind) for wish in self.wishes])
+    def _profile(self, number: int) -> Profile:
+        kind = self._kinds[number]
+        chosen = tuple([wish.chooses(number, kind) for wish in self._wishes])
         if not any(chosen):
             return Profile(chosen, (), (), "")  # nothing else matters
-        common = tuple([_attribute(found, name) for name in self._attributes])
-        return Profile(chosen, common, found.device.taints, found.strange)
+        common = tuple([place.find(kind) for place in self._common])
+        return Profile(chosen, common, kind.device.taints, kind.strange)
 
 
 def _wishes(claims: Sequence[ClaimNeed]) -> Iterator[Request]:
@@ -145,17 +151,5 @@ def _judge(selectors: Sequence[Selector], kind: Kind) -> bool | str:
         return f"an expression fails for a device of {kind.driver}: {error}"
 
 
-def _attribute(kind: Kind, name: str) -> Attribute | None:
-    domain, _, own = name.partition("/")
-    return _named(kind.device.attributes or {}, kind.driver, domain, own)
-
-
-def _read(kind: Kind, read: Read) -> Attribute | Capacity | None:
-    if read.table == "attributes":
-        return _named(kind.device.attributes or {}, kind.driver, read.domain, read.name)
-    found: Mapping[str, Capacity] = kind.device.capacity or {}
-    return found.get(f"{read.domain}/{read.name}") or (found.get(read.name) if read.domain == kind.driver else None)
-
-
-def _named(found: Mapping[str, Attribute], driver: str, domain: str, own: str) -> Attribute | None:
-    return found.get(f"{domain}/{own}") or (found.get(own) if domain == driver else None)
+def _place(table: str, domain: str, own: str = "") -> _Place:
+    return _Place(table == "attributes", f"{domain}/{own}", domain, own)

@@ -46,7 +46,7 @@ class DynamicResources(Lenient):
         self._pools = Pools(cluster, surroundings, self._reach)
         self._taken = Taken(surroundings)
         self._age = -1
-        self._matches = Matches(self._pools.kinds, self._classes)
+        self._matches = Matches(self._classes)
         self._draws: dict[tuple[ClaimNeed, ...], DeviceDraw] = {}
 
     # What depends on nodes alone
@@ -105,7 +105,7 @@ class DynamicResources(Lenient):
         if self._classes.epoch != self._age:
             self._age = self._classes.epoch
             self._draws.clear()
-            self._matches = Matches(self._pools.kinds, self._classes)
+            self._matches = Matches(self._classes)
         found = self._draws.get(claims)
         if found is None:
             if len(self._draws) >= _MOST_KNOWN:
