@@ -43,12 +43,13 @@ class StatusWriter:
 
     async def __call__(self, key: str) -> Outcome:
         gang = self._world.gang(key)
-        if gang is None or gang.metadata.deletion_timestamp is not None or not self._world.is_our_gang(gang):
+        if gang is None or gang.metadata.deletion_timestamp is not None or not self._world.is_ours_to_tell(gang):
             self._pace.forget(key)
             return None
-        counts = gangstatus.count(self._world.members(gang))
+        groups, now = [*self._world.members(gang)], self._clock.wall()
         said, score = self._sayings.said(key), self._sayings.score(key)
-        wanted = gangstatus.wanted(gang.status, counts, said, score, self._clock.wall())
+        recovered = gangstatus.has_recovered(gang.status, groups, now)
+        wanted = gangstatus.wanted(gang.status, gangstatus.count(groups), said, score, now, recovered=recovered)
         patch = None if wanted is None else statuses.patch(gang.status, wanted)
         if patch is None or wanted is None:
             self._pace.forget(key)

@@ -52,6 +52,7 @@ class Gangs:
         gpus: int = 8,
         minimum: int | None = None,
         required: str | None = RACK,
+        queue: str = "",
         pods: bool = True,
         **spec: Any,
     ) -> list[str]:
@@ -60,7 +61,7 @@ class Gangs:
         body = {
             "apiVersion": "scheduler.grove.io/v1alpha1",
             "kind": "PodGang",
-            "metadata": {"name": name},
+            "metadata": {"name": name, "labels": {"grove.io/queue": queue} if queue else {}},
             "spec": {
                 "podgroups": [
                     {

@@ -13,6 +13,8 @@ RARE = frozenset(
     {
         # Asked after a conflict, a lost answer, or when a pod was refused by its node.
         ("get", "pods"),
+        # An event that happened again.
+        ("patch", "events"),
     }
 )
 

@@ -137,6 +137,11 @@ def test_a_lost_node_is_replaced_in_the_gangs_own_rack(workloads: Workloads, fle
     [rack] = set(racks(workloads, pods).values())
     lost = pods[0]["spec"]["nodeName"]
     fleet.annotate(lost, fail="dead")
+
+    def is_ready() -> str:
+        return condition(workloads.cluster.request("GET", f"/api/v1/nodes/{lost}")[1], "Ready")
+
+    eventually(is_ready, lambda status: status != "True", timeout=PATIENCE, message=f"{lost} is not missed")
     workloads.kubectl.run("delete", "pod", name_of(pods[0]), "--force", "--grace-period=0")
     try:
 

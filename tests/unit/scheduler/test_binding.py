@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from grove.api import labels
 from grove.kube.errors import Conflict, Forbidden, InternalError, TooManyRequests, Unavailable
 from grove.kube.resources import CORE_EVENTS, PODS, Resource
 from grove.scheduler import record
@@ -310,6 +311,20 @@ def test_a_pod_that_admission_refuses_is_tried_ever_less_often_and_told_so() -> 
         server.fault = no_fault
         await passes(server, 61)
         assert set(server.where()) == {"g-worker-0"}
+        await scheduler.kill()
+
+    play(story)
+
+
+def test_gangs_that_are_made_for_another_scheduler_are_told_of_by_the_operator() -> None:
+    async def story(server: SchedulerServer) -> None:
+        server.add_node("a")
+        names = server.add_gang("g", {"worker": 1})
+        server.edit(POD_GANGS, "g", {"metadata": {"labels": {labels.SCHEDULER_NAME: "default-scheduler"}}}, "default")
+        scheduler = Scheduler(server).start()
+        await passes(server, 30)
+        assert set(server.where()) == set(names)  # its pods name us all the same
+        assert server.status("g") == {}
         await scheduler.kill()
 
     play(story)

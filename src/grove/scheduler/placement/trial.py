@@ -37,6 +37,7 @@ class _Taste(NamedTuple):
     """Whether the class with the fewest nodes goes first, instead of the one with the fewest places."""
 
 
+_BRIEF: Final = 5
 _TASTES: Final = (
     _Taste(),
     _Taste(spread=True),
@@ -48,7 +49,11 @@ _TASTES: Final = (
 class Trial:
     """See the top of the module."""
 
-    def __init__(self, problem: Problem, budget: Budget) -> None:
+    turns = 1
+    """After so many it becomes no more patient."""
+
+    def __init__(self, problem: Problem, budget: Budget, turn: int) -> None:
+        self._tastes = _TASTES if turn else _TASTES[:_BRIEF]
         self._problem = problem
         self._budget = budget
         self.put_so_far: list[list[tuple[Pending, int]]] = []
@@ -66,7 +71,7 @@ class Trial:
             slots = slots[self._problem.gang.within[slots]]
         apart = [self._domains(one[0], slots) for one in pods]
         dice = random.Random(len(slots))  # noqa: S311 - the same every time
-        for number, taste in enumerate(_TASTES):
+        for number, taste in enumerate(self._tastes):
             steps = _STEPS + number * _STEPS // 4
             attempt = _Attempt(self._problem, self._budget, slots, pods, apart, taste, dice, steps)
             found = attempt.run()
