@@ -16,6 +16,7 @@ from grove.scheduler.cluster import Cluster
 from grove.scheduler.gangs import Gang, Group, Pending, Scope
 from grove.scheduler.placement.options import Options
 from grove.scheduler.placement.score import WHOLE, span, worth
+from grove.scheduler.placement.totals import remember
 from grove.scheduler.placement.wear import devices
 from grove.scheduler.predicates.rule import Counts, Mask, Slots
 from grove.scheduler.topology import Tree
@@ -103,6 +104,7 @@ class Problem:
         self.is_plain: Final = not cluster.interacts(classes)
         """Whether pods do not care where others of the gang are, beyond what these use."""
         for cls in classes:
+            remember(cluster, cls)
             self.kind_of[cls] = self._kind(cls)
         self._ask(gang.root, -1, options)
         self._count()

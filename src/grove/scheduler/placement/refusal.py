@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -17,11 +17,6 @@ from grove.scheduler.verdicts import NotFound, Shortfall
 NEAREST: Final = 5
 _SAMPLE: Final = 256
 """Nodes asked one by one for their reasons; more are estimated from these."""
-
-
-class _Lack(NamedTuple):
-    kind: Kind
-    fits: int
 
 
 def refuse(problem: Problem, supply: Supply, number: int, *, proven: bool, looked: int) -> NotFound:
@@ -45,18 +40,13 @@ def refuse(problem: Problem, supply: Supply, number: int, *, proven: bool, looke
         lack = _shortfall(problem, supply, ask, slots, "")
         shortfalls.append(lack if lack.fits < lack.needs else _crowded(problem, supply, ask, -1, 0, lack))
     lacking = shortfalls[0].group if shortfalls else ""
-    cls = next((_class(group.waiting) for group, _ in problem.groups if group.name == lacking), None)
-    reasons = histogram(problem.cluster, cls or problem.kinds[0].cls)
+    named = (group.waiting[0].cls for group, _ in problem.groups if group.name == lacking and group.waiting)
+    reasons = histogram(problem.cluster, next(named, problem.kinds[0].cls))
     if widest.limit is not None and ask.scope.pack.required:
         split = f"pods of {ask.scope.name} are in several domains of {ask.scope.pack.required}"
         reasons = [(split, len(ask.pins)), *reasons]
     key = ask.tree.levels[level].key if level >= 0 else ""
     return NotFound(proven, ask.scope.name, key, tuple(shortfalls), tuple(reasons), looked)
-
-
-def _class(waiting: tuple[object, ...]) -> PodClass | None:
-    found: PodClass | None = getattr(waiting[0], "cls", None) if waiting else None
-    return found
 
 
 def _nearest(problem: Problem, ask: Ask, level: int, domains: range) -> list[int]:

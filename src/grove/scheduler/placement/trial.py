@@ -22,6 +22,8 @@ from grove.scheduler.predicates.rule import Counts, Mask, Slots
 _STEPS: Final = 40
 """Pods put in vain in the first attempt for one scope in one region."""
 _THOROUGH: Final = 1_000
+_AT_ONCE: Final = 16
+"""Classes among which the next is chosen."""
 _PROBES: Final = 64
 _COST: Final = 10
 """Steps that a pod costs."""
@@ -225,17 +227,17 @@ class _Attempt:
 
     def _decide(self) -> tuple[int, list[int]] | None:
         """The class with the fewest places, and its slots, the best last; None: this leads nowhere."""
+        waiting = [which for which, pods in enumerate(self._pods) if self._next[which] < len(pods)]
         rooms = {
-            which: np.where(self._banned[which], 0, self._cluster.capacity(pods[0].cls)[self._slots])
-            for which, pods in enumerate(self._pods)
-            if self._next[which] < len(pods)
+            which: np.where(self._banned[which], 0, self._cluster.capacity(self._pods[which][0].cls)[self._slots])
+            for which in waiting[:_AT_ONCE]
         }
         left = {which: len(self._pods[which]) - self._next[which] for which in rooms}
         places = {which: self._places(which, room) for which, room in rooms.items()}
         if any(self._shrinks[which] and count < left[which] for which, count in places.items()):
             return None
         free = self._cluster.free[self._rows][:, self._slots]
-        if all(self._shrinks[which] for which in rooms) and self._is_wasted(rooms, left, free):
+        if len(rooms) == len(waiting) and all(self._shrinks) and self._is_wasted(rooms, left, free):
             return None
         by_nodes = self._taste.by_nodes
         candidates = [
