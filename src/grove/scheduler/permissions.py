@@ -35,6 +35,7 @@ PERMISSIONS: Final = (
     of(POD_GANGS, (*FOLLOW, "patch"), "reads which pods belong together, and writes down what it decides of them"),
     of(POD_GANGS, ("patch",), "says how gangs fare", subresource="status"),
     of(QUEUES, FOLLOW, "shares the cluster"),
+    of(QUEUES, ("patch",), "says what queues use, and what is their share", subresource="status"),
     of(TOPOLOGY_BINDINGS, FOLLOW, "knows the levels of topologies"),
     of(NODES, FOLLOW, "knows where there is room"),
     of(NAMESPACES, FOLLOW, "knows the labels that selectors over namespaces ask for"),
@@ -45,6 +46,13 @@ PERMISSIONS: Final = (
     *(of(one, FOLLOW, "knows where volumes can be had") for one in STORAGE),
     of(RESOURCE_CLAIMS, (*FOLLOW, "patch"), "knows the claims of pods to devices"),
     of(RESOURCE_CLAIMS, ("patch",), "gives devices to claims", subresource="status"),
+    Permission(
+        RESOURCE_CLAIMS.group,
+        ("resourceclaims/binding",),
+        ("patch",),
+        "may say which devices a claim has been given",
+        by_request=False,
+    ),
     *(of(one, FOLLOW, "knows which devices there are") for one in (RESOURCE_SLICES, DEVICE_CLASSES)),
     of(CORE_EVENTS, ("create", "patch"), "tells what happened, for kubectl describe"),
     Permission(

@@ -114,7 +114,7 @@ class _Searched:
         """Looks briefly into every domain, and again at more and more length while that decides nothing."""
         for turn in itertools.count():
             packs = packer(self._problem, self._budget, turn)
-            outcome = Search(self._problem, self._supply, self._budget, self._options, packs).run()
+            outcome = Search(self._problem, self._supply, self._budget, self._options, packs, turn).run()
             if outcome.regions is not None or outcome.complete or self._budget.is_spent or turn == packer.turns:
                 return outcome, packs
         raise AssertionError("counting has no end")

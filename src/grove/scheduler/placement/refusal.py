@@ -21,7 +21,7 @@ _SAMPLE: Final = 256
 
 def refuse(problem: Problem, supply: Supply, number: int, *, proven: bool, looked: int) -> NotFound:
     """The verdict when the scope with a number was the last one that the search could not get past."""
-    ask = problem.asks[number]
+    ask = problem.asks[_culprit(problem, number)]
     widest = ask.ladder[-1]
     level = ask.required
     shortfalls: list[Shortfall] = []
@@ -49,16 +49,35 @@ def refuse(problem: Problem, supply: Supply, number: int, *, proven: bool, looke
     return NotFound(proven, ask.scope.name, key, tuple(shortfalls), tuple(reasons), looked)
 
 
+def _culprit(problem: Problem, number: int) -> int:
+    """The scope inside the one that failed that has no domain of its own even alone; if there is none, that one."""
+    for child in problem.asks[number].children:
+        found = _culprit(problem, child)
+        if found != child:
+            return found
+        ask = problem.asks[child]
+        if ask.required >= 0 and ask.demand.any():
+            missing = _missing(problem, ask, ask.required, range(len(ask.tree.levels[ask.required])))
+            if not len(missing) or missing.min() > 0:
+                return child
+    return number
+
+
 def _nearest(problem: Problem, ask: Ask, level: int, domains: range) -> list[int]:
     """Those where most pods fit, each kind counted alone."""
+    order = np.argsort(_missing(problem, ask, level, domains), kind="stable")[:NEAREST]
+    return [domains.start + int(at) for at in order]
+
+
+def _missing(problem: Problem, ask: Ask, level: int, domains: range) -> Counts:
+    """By domain how many pods do not fit, each kind counted alone."""
     found = ask.tree.levels[level]
     missing = np.zeros(len(domains), np.int64)
     for kind in problem.kinds:
         totals = ask.tree.totals(kind.capacity)
         fits = (totals[found.ends] - totals[found.starts])[domains.start : domains.stop]
         missing += np.maximum(ask.demand[kind.number] - fits, 0)
-    order = np.argsort(missing, kind="stable")[:NEAREST]
-    return [domains.start + int(at) for at in order]
+    return missing
 
 
 def _shortfall(problem: Problem, supply: Supply, ask: Ask, slots: Slots, name: str) -> Shortfall:
@@ -66,7 +85,7 @@ def _shortfall(problem: Problem, supply: Supply, ask: Ask, slots: Slots, name: s
     worst: tuple[int, Kind] | None = None
     for kind in problem.kinds:
         needs = int(ask.demand[kind.number])
-        missing = needs - int(kind.capacity[slots].sum())
+        missing = needs - problem.cluster.places(kind.cls, slots, kind.capacity[slots])
         if missing > 0 and (worst is None or missing > worst[0]):
             worst = missing, kind
     cluster = problem.cluster

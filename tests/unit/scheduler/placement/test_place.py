@@ -373,3 +373,13 @@ def test_decisions_build_on_each_other() -> None:
     for number in range(20):
         commit(cluster, found(cluster, gang(group(cluster, f"w{number}", 2, spec(gpus=8)), required=RACK)))
     assert refused(cluster, gang(group(cluster, "w", 1, spec(gpus=1)), required=RACK)).proven
+
+
+def test_the_part_that_has_no_domain_of_its_own_is_what_is_named() -> None:
+    cluster = fleet(4, 2, blocks=2)
+    part = Scope("part", Pack(RACK), KEYS, (), (group(cluster, "worker", 3, spec(gpus=8)),))
+    wanted = gang(group(cluster, "router", 2, spec()), required=BLOCK, scopes=[part])
+    answer = place(cluster, wanted, Budget(10_000))
+    assert isinstance(answer, NotFound)
+    assert (answer.proven, answer.scope, answer.key) == (True, "part", RACK)
+    assert (answer.shortfalls[0].group, answer.shortfalls[0].fits, answer.shortfalls[0].needs) == ("worker", 2, 3)
