@@ -107,6 +107,8 @@ def _shortfall(problem: Problem, supply: Supply, ask: Ask, slots: Slots, name: s
             )
     for kind in reversed(problem.kinds):
         fits, needs = _together(problem, ask, slots, kind)
+        if not problem.is_plain:  # what the pods that are there let in
+            fits = min(fits, cluster.places(kind.cls, slots, cluster.capacity(kind.cls)[slots]))
         if fits < needs:
             return Shortfall(name, fits, needs, _group(problem, ask, kind))
     kind = problem.kinds[0]

@@ -150,3 +150,12 @@ def test_a_tainted_node_is_refused_with_its_reason() -> None:
 
 def _spec_with(view: Any, taint: dict[str, str]) -> Any:
     return msgspec.convert({"taints": [taint]}, type(view.spec))
+
+
+def test_whoever_is_wanted_near_and_is_nowhere_is_told() -> None:
+    cluster = ruled(2, 2)
+    answer = asked(cluster, apps(cluster, "w", 3), apps(cluster, "f", 1, **near("nobody", RACK)), required=BLOCK)
+    assert isinstance(answer, NotFound)
+    assert answer.proven
+    assert [(one.group, one.fits, one.needs) for one in answer.shortfalls] == [("f", 0, 1)]
+    assert answer.reasons == (("no pod of those wanted near by pod affinity is in the same rack", 4),)
