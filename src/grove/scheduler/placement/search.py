@@ -23,6 +23,8 @@ from grove.scheduler.predicates.rule import Counts, Mask
 from grove.scheduler.topology import Tree
 
 _COST: Final = 5
+_PATIENCE: Final = 4
+"""Domains of a level that may stay undecided before a broader one is tried; more in later turns."""
 _EAGER: Final = 6
 """Failures after which states are remembered: most searches have none."""
 
@@ -89,7 +91,7 @@ class Search:
     """See the top of the module."""
 
     def __init__(
-        self, problem: Problem, supply: Supply, budget: Budget, options: Options, packer: Packer | None
+        self, problem: Problem, supply: Supply, budget: Budget, options: Options, packer: Packer | None, turn: int = 0
     ) -> None:
         self._problem = problem
         self._supply = supply
@@ -112,6 +114,8 @@ class Search:
         self._rest: list[int] = []
         self._until = 0
         self._reached = 0
+        self._undecided = 0
+        self._patience = _PATIENCE << 2 * turn
 
     def _in_order(self, number: int) -> Iterator[Step]:
         """Scopes that take a larger part of what there is come first; own pods after those of narrower scopes."""
@@ -281,7 +285,11 @@ class Search:
         for rung in ask.ladder:
             if self._best >= 0 and quality + rung.gain + self._rest[step + 1] <= self._best:
                 return
-            yield from self._unlike(rung, self._on_rung(number, rung, outer, mask))
+            before = self._undecided
+            for choice in self._unlike(rung, self._on_rung(number, rung, outer, mask)):
+                yield choice
+                if rung is not ask.ladder[-1] and self._undecided - before >= self._patience:
+                    break  # a broader level is easier
 
     def _around(self, ask: Ask) -> tuple[tuple[int, int], Mask | None]:
         """The domain of its own tree around a scope, and the slots that it is limited to besides."""
@@ -412,6 +420,7 @@ class Search:
             fits = self._packer.put(number, self._regions[number])
             if fits is None:
                 outcome.complete = False
+                self._undecided += 1
             if not fits:
                 return False
             frame.applied = choice
