@@ -53,6 +53,7 @@ async def schedule(
     connection: Connection, configuration: SchedulerConfiguration, *, clock: Clock, rng: random.Random
 ) -> None:
     """Works until a signal ends the process. Raises CannotRun."""
+    check_solver(configuration)
     async with program.clients(
         connection,
         COMPONENT,
@@ -70,6 +71,16 @@ async def schedule(
         except ExceptionGroup as group:
             log.error("scheduler ended", exc_info=group)
             raise of_group(group) from group
+
+
+def check_solver(configuration: SchedulerConfiguration) -> None:
+    """Raises CannotRun where the exact solver is wanted and not installed."""
+    if configuration.placement.exact_solver and importlib.util.find_spec("ortools") is None:
+        raise CannotRun(
+            Exit.CONFIGURATION,
+            "placement.exactSolver: true: OR-Tools is not installed",
+            "pip install 'grove[solver]', or leave it out",
+        )
 
 
 async def serves_devices(client: Client) -> bool:
