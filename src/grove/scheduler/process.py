@@ -9,6 +9,7 @@ started again, with nothing left of before.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import logging
 import random
 import socket

@@ -13,7 +13,7 @@ WANTED = SchedulerConfiguration(placement=msgspec.structs.replace(Placement(), e
 
 
 def test_a_solver_that_is_wanted_and_not_installed_is_said_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(CannotRun, match=r"placement\.exactSolver") as caught:
         process.check_solver(WANTED)
     assert caught.value.code == Exit.CONFIGURATION
