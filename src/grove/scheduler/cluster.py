@@ -195,6 +195,11 @@ class Cluster:
         self._vacant.append(slot)
         return pods
 
+    @property
+    def vacant(self) -> Sequence[int]:
+        """Slots without a node; the last one is taken first."""
+        return self._vacant
+
     def _new_slot(self, name: str) -> int:
         if self._vacant:
             slot = self._vacant.pop()

@@ -11,7 +11,7 @@ told otherwise. One thread owns an engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
@@ -32,6 +32,7 @@ from grove.scheduler.preempting import Preempting
 from grove.scheduler.preemption.running import Policy, Running
 from grove.scheduler.registry import is_lone, key_of
 from grove.scheduler.spread import InvalidConstraint, Replica, read, spread
+from grove.scheduler.starvation import Head
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Refuse
 from grove.scheduler.waiting import Waiting, waiter
@@ -474,6 +475,24 @@ class Engine(Knowledge):
             if base is None or not base.is_placed:
                 return explain.waits_for_base(gang.base)
         return None
+
+    # What it remembers, for another engine that is to be like this one
+
+    def said(self) -> Mapping[str, Said]:
+        """What was last said of gangs that wait."""
+        return self._said
+
+    def remember_said(self, key: str, said: Said) -> None:
+        self._said[key] = said
+
+    def starving(self) -> Mapping[str, Head | None]:
+        """Gangs that have waited too long, and where room is gathered for them, if it is."""
+        return {key: self.heads.of(key) for key in self._starved}
+
+    def remember_starving(self, key: str, head: Head | None) -> None:
+        self._starved[key] = None
+        if head is not None:
+            self.heads.remember(head)
 
     # What is known of those that wait
 

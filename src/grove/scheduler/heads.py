@@ -35,6 +35,14 @@ class Heads:
     def __len__(self) -> int:
         return len(self._heads)
 
+    def of(self, key: str) -> Head | None:
+        """Where room is gathered for a gang; None: nowhere."""
+        return self._heads.get(key)
+
+    def remember(self, head: Head) -> None:
+        """Somebody for whom room was gathered before; what is held is told apart."""
+        self._heads[head.gang] = head
+
     def starves_at(self, gang: Gang) -> float:
         """From when on room is gathered for a gang, if it waits until then."""
         return gang.created + self._after
