@@ -31,10 +31,10 @@ test-kubernetes: $(STAMP) kubernetes ## The cluster tests, on a real control pla
 kubernetes: ## Build a real Kubernetes control plane into the cache (about 10 minutes, once)
 	@$(if $(PYTHON),$(PYTHON),$(error Python 3.11 or newer is needed; name it with PYTHON=…)) tools/kubernetes/build.py
 
-bench-%: $(STAMP) ## Run a benchmark: cli, api, cache, client, nodes, operator
+bench-%: $(STAMP) ## Run a benchmark: cli, api, cache, client, nodes, operator, scheduler, preemption
 	@$(PY) -m tests.bench.$*
 
-bench-client bench-nodes bench-operator: kubernetes
+bench-client bench-nodes bench-operator bench-scheduler: kubernetes
 
 docs: $(STAMP) ## Write the generated pages of docs/reference
 	@$(PY) tools/docs/generate.py

@@ -6,9 +6,11 @@ It looks at no resources: pods go to the nodes in turns. What it writes is what 
 from __future__ import annotations
 
 import asyncio
+import datetime
 import itertools
 from collections.abc import Sequence
 
+from grove.api import codec, conditions
 from grove.api.kinds.podgang import PodGang
 from grove.kube.cache import Cache
 from grove.kube.client import Client
@@ -48,11 +50,7 @@ class Binder:
                 one()
 
     async def _place(self, gang: PodGang) -> None:
-        status = gang.status
-        whole = status is not None and any(
-            one.type == "Initialized" and one.status == "True" for one in status.conditions
-        )
-        if not whole or gang.metadata.deletion_timestamp is not None:
+        if gang.metadata.deletion_timestamp is not None or not _is_whole(gang):
             return
         wanted = [
             self._pods.get(reference.name, reference.namespace)
@@ -75,26 +73,18 @@ class Binder:
         await self._client.create(PODS, body, namespace=namespace, name=name, subresource="binding")
 
     async def _tell(self, gang: PodGang) -> None:
-        """What a scheduler says of a gang that it has placed."""
+        """What a scheduler says of a gang that it has placed: that it was whole, too."""
         uid = gang.metadata.uid or ""
-        if uid in self._told or gang.status is None:
+        if uid in self._told:
             return
         self._told.add(uid)
-        kept = [
-            {
-                "type": one.type,
-                "status": one.status,
-                "reason": one.reason,
-                "message": one.message,
-                "lastTransitionTime": one.last_transition_time,
-            }
-            for one in gang.status.conditions
-        ]
-        since = kept[0]["lastTransitionTime"]
-        placed = {"type": "Scheduled", "status": "True", "reason": "Placed", "message": "", "lastTransitionTime": since}
+        now = datetime.datetime.now(datetime.UTC)
+        found = () if gang.status is None else gang.status.conditions
+        for type, reason in (("Initialized", "PodGangPodsCreated"), ("Scheduled", "Placed")):
+            found = conditions.put(found, type, "True", reason, "", now=now)
         change = {
             "metadata": {"resourceVersion": gang.metadata.resource_version},
-            "status": {"phase": "Starting", "conditions": [*kept, placed]},
+            "status": {"phase": "Starting", "conditions": [codec.encode(one) for one in found]},
         }
         try:
             await self._client.patch(
@@ -102,3 +92,9 @@ class Binder:
             )
         except Conflict:
             self._told.discard(uid)
+
+
+def _is_whole(gang: PodGang) -> bool:
+    """Whether the operator says so, or says nothing: then it has written the gang with all its pods."""
+    said = None if gang.status is None else conditions.find(gang.status.conditions, "Initialized")
+    return said is None or said.status == "True"

@@ -105,7 +105,12 @@ def timed(action: Callable[[], Outcome]) -> tuple[float, Outcome]:
 
 
 def main() -> int:
-    figures = []
+    return report("preemption", figures())
+
+
+def figures() -> list[Figure]:
+    """Milliseconds of processor time for plans of several kinds."""
+    found: list[Figure] = []
     plain = packed(RACKS, NODES, seed=1, gangs=GANGS)
     mixed = packed(RACKS, NODES, seed=2, gangs=GANGS, small=True)
     full = spec(gpus=8)
@@ -118,14 +123,14 @@ def main() -> int:
                 scene.cluster, wanted, scene.running, place=place, budget=Budget(50_000), policy=policy, now=NOW
             )
 
-        taken, found = timed(once)
-        if isinstance(found, Plan):
-            said = f"{len(found.gangs)} gangs, {len(found.victims)} pods, {found.cost}, proven {found.proven}"
+        taken, made = timed(once)
+        if isinstance(made, Plan):
+            said = f"{len(made.gangs)} gangs, {len(made.victims)} pods, {made.cost}, proven {made.proven}"
         else:
-            assert isinstance(found, NoPlan)
-            said = f"{found.reason}"
-        print(f"# {name}: {len(scene.running)} gangs run; {said}; {found.looked} steps", file=sys.stderr)
-        figures.append(Figure(f"{name}, ms", taken, bar))
+            assert isinstance(made, NoPlan)
+            said = f"{made.reason}"
+        print(f"# {name}: {len(scene.running)} gangs run; {said}; {made.looked} steps", file=sys.stderr)
+        found.append(Figure(f"plan of preemption, {name}, ms", taken, bar))
 
     def whole(scene: Scene, count: int, wanted: PodSpec, required: str | None = RACK) -> Gang:
         return gang(group(scene.cluster, "w", count, wanted), required=required, name="wanted")
@@ -140,7 +145,7 @@ def main() -> int:
         case(f"{label}: 4 parts of 4 nodes of a rack", scene, several(scene.cluster, 4, 4, full))
     lone = crowded(RACKS, NODES, seed=3)
     case("8,000 lone pods: 8 nodes of a rack", lone, whole(lone, 8, full), bar=None)
-    return report("preemption", figures)
+    return found
 
 
 if __name__ == "__main__":

@@ -6,7 +6,10 @@ import random
 
 from grove.scheduler.cluster import Cluster
 from grove.scheduler.gangs import Gang, Group, Pack, Scope
-from tests.unit.scheduler.fleets import BLOCK, GPU, HOST, KEYS, RACK, ZONE, fleet, gang, group, node, pending, pod, spec
+from grove.scheduler.predicates.affinity import InterPodAffinity
+from grove.scheduler.predicates.crowds import Crowds
+from grove.scheduler.surroundings import Surroundings
+from tests.unit.scheduler.fleets import BLOCK, GPU, HOST, KEYS, RACK, ZONE, gang, group, node, pending, pod, spec
 
 
 def _scope(cluster: Cluster, name: str, count: int, gpus: int, *, required: str = RACK) -> Scope:
@@ -101,4 +104,60 @@ def three_levels(dice: random.Random) -> tuple[Cluster, Gang]:
     return cluster, gang(scopes=parts, required=ZONE, name="levels")
 
 
-__all__ = ["fleet", "pending", "pod", "siblings", "three_levels", "unlike"]
+def aloof(dice: random.Random) -> tuple[Cluster, Gang]:
+    """Groups that keep away from themselves and from each other, on nodes and in racks, with hardly any room left."""
+    cluster = Cluster()
+    surroundings = Surroundings()
+    crowds = Crowds(cluster, surroundings)
+    cluster.obey([crowds, InterPodAffinity(cluster, crowds)])
+    cluster.classes.speak_of(["app"])
+    racks, wide = dice.randint(3, 6), dice.randint(1, 3)
+    places = [(rack, at) for rack in range(racks) for at in range(wide)]
+    used = dict.fromkeys(places, 0)
+    apps = [f"a{number}" for number in range(dice.randint(2, 5))]
+    avoids: dict[str, tuple[str, set[str]]] = {}
+    who: dict[tuple[int, int], list[str]] = {place: [] for place in places}
+    made: list[tuple[str, int, int]] = []
+    for app in apps:
+        key = dice.choice((RACK, HOST))
+        avoids[app] = key, {app, *(dice.sample(apps, 1) if dice.random() < 0.5 else [])}
+        cpu = dice.randint(1, 6)
+        order = [*places]
+        dice.shuffle(order)
+        wanted = dice.randint(1, racks if key == RACK else len(places))
+        count = 0
+        for place in order:
+            if count < wanted and not any(
+                _clash(avoids, app, place, other, there) for there in places for other in who[there]
+            ):
+                who[place].append(app)
+                used[place] += cpu
+                count += 1
+        if count:
+            made.append((app, cpu, count))
+    for (rack, at), cpu in used.items():
+        labels = {ZONE: "z", BLOCK: "b", RACK: f"r{rack}"}
+        cluster.node(node(f"n{rack}{at}", labels, cpu=str(cpu + dice.randint(0, 2))))
+    groups = []
+    for app, cpu, count in made:
+        key, shunned = avoids[app]
+        selector = {"matchExpressions": [{"key": "app", "operator": "In", "values": sorted(shunned)}]}
+        term = {"topologyKey": key, "labelSelector": selector}
+        affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        pods = [
+            pending(cluster, pod(f"{app}-{index}", spec(cpu=str(cpu), affinity=affinity), labels={"app": app}))
+            for index in range(count)
+        ]
+        groups.append(Group(app, count, (), tuple(pods)))
+    return cluster, gang(*groups, required=ZONE, name="aloof")
+
+
+def _clash(
+    avoids: dict[str, tuple[str, set[str]]], one: str, here: tuple[int, int], other: str, there: tuple[int, int]
+) -> bool:
+    """Whether either of two keeps away from the other."""
+    for first, second in ((one, other), (other, one)):
+        key, shunned = avoids[first]
+        if second in shunned and (here[0] == there[0] if key == RACK else here == there):
+            return True
+    return False

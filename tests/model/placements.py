@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from grove.scheduler.gangs import Gang, Group, Pack, Pending, Scope
 from grove.scheduler.placement.score import worth
 from grove.scheduler.predicates.rule import Counts, Lenient
 from tests.unit.scheduler.checker import path
-from tests.unit.scheduler.fleets import GPU, group, node, occupy, spec
-from tests.unit.scheduler.fleets import pod as view
+from tests.unit.scheduler.fleets import group, node, occupy, pod, spec
 
 BLOCK, RACK, HOST, ROW = "block", "rack", "kubernetes.io/hostname", "row"
 KEYS = (BLOCK, RACK, HOST)
@@ -59,23 +58,27 @@ def rack_of(cluster: Cluster, slot: int) -> object:
     return labels.get(BLOCK), labels.get(RACK)
 
 
-def a_cluster(dice: random.Random, *, company: bool = False, nodes: int = 6) -> Cluster:
+def a_cluster(dice: random.Random, *, company: bool = False, nodes: int = 6, shuffled: int = 0) -> Cluster:
+    """Nodes with labels and without, and pods of others; `shuffled` changes only the order in which nodes come."""
     cluster = Cluster()
     if company:
         cluster.obey([Company(cluster)])
     more = {LONER: 99, FOLLOWER: 99, LEADER: 99} if company else {}
     names = [f"n{index}" for index in range(dice.randint(1, nodes))]
     dice.shuffle(names)
+    views = []
     for name in names:
         labels = {BLOCK: f"b{dice.randint(0, 1)}", RACK: f"r{dice.randint(0, 2)}", ROW: f"w{dice.randint(0, 1)}"}
         for key in (BLOCK, RACK, ROW):
             if dice.random() < 0.06:
                 del labels[key]
-        cluster.node(node(name, labels, cpu=str(dice.randint(2, 6)), gpus=dice.choice((0, 1, 2, 2, 4)), **more))
+        views.append(node(name, labels, cpu=str(dice.randint(2, 6)), gpus=dice.choice((0, 1, 2, 2, 4)), **more))
+    for view in sorted(views, key=lambda view: view.metadata.name, reverse=True) if shuffled else views:
+        cluster.node(view)
     for _ in range(dice.randint(0, 2)):
-        slot = dice.randrange(cluster.size)
+        slot = cluster.slot_of[dice.choice(names)]
         wanted = spec(gpus=dice.randint(0, 1), cpu=str(dice.randint(1, 2)))
-        if cluster.capacity(cluster.classes.of(view("x", wanted)))[slot]:
+        if cluster.capacity(cluster.classes.of(pod("x", wanted)))[slot]:
             occupy(cluster, slot, wanted)
     return cluster
 
@@ -144,8 +147,8 @@ class Truth:
     def _pods(self, scope: Scope, around: list[Scope]) -> Iterator[tuple[Pending, list[Scope]]]:
         chain = [*around, scope]
         for one in scope.groups:
-            for pod in one.waiting[: one.missing]:
-                yield pod, chain
+            for waiting in one.waiting[: one.missing]:
+                yield waiting, chain
         for inner in scope.scopes:
             yield from self._pods(inner, chain)
 
@@ -228,13 +231,13 @@ class Truth:
             rack_of(cluster, pod.slot) for pod in cluster.pods.values() if asks(cluster, pod.cls, LEADER)
         }
         followers: list[object] = []
-        for (pod, _), slot in zip(self.pods, self.slots, strict=True):
+        for (waiting, _), slot in zip(self.pods, self.slots, strict=True):
             rack = rack_of(cluster, slot)
-            if asks(cluster, pod.cls, LONER):
+            if asks(cluster, waiting.cls, LONER):
                 new.append(rack)
-            if asks(cluster, pod.cls, LEADER):
+            if asks(cluster, waiting.cls, LEADER):
                 leaders.add(rack)
-            if asks(cluster, pod.cls, FOLLOWER):
+            if asks(cluster, waiting.cls, FOLLOWER):
                 followers.append(rack)
         return len({*new}) == len(new) and not {*new} & {*loners} and {*followers} <= leaders
 
@@ -243,6 +246,3 @@ def scopes(scope: Scope) -> Iterator[Scope]:
     yield scope
     for inner in scope.scopes:
         yield from scopes(inner)
-
-
-__all__ = ["GPU", "Company", "Sequence", "Truth", "a_cluster", "a_gang", "scopes"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import msgspec
 from hypothesis import given, settings
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 from grove.api import codec, labels
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podcliqueset_status import PodCliqueSetStatus
+from grove.kube.objects import PodView
 from grove.operator import pods, startup
 from grove.operator.podcliqueset import plan, replicas, rollout, status, termination
 from grove.operator.podcliqueset.status import Outcome
@@ -318,9 +318,9 @@ def stages(draw: st.DrawFn) -> Stage:
         elif fate == "mute":
             store[name].pop("status")
         elif fate == "old":
-            store[name]["status"]["currentPodTemplateHash"] = "older"
+            stage.pods[name] = [pod(store[name], index, "older") for index, _ in enumerate(stage.pods[name])]
         elif fate == "unready":
-            stage.tell(name, ready=0)
+            stage.fill(name, ready=False)
     for name in sorted(stage.groups):
         if draw(st.integers(0, 3)) == 0:
             stage.groups[name]["status"] = {"availableReplicas": 0}
@@ -334,18 +334,29 @@ def test_the_status_agrees_with_a_recount(stage: Stage) -> None:
     for replica in range(tree.pcs.spec.replicas):
         alone = [stage.cliques.get(tree.clique_name(place)) for place in tree.standalone_places(replica)]
         groups = [stage.groups[tree.group_name(GroupPlace(replica, name))] for name in tree.groups]
-        members = [
-            stage.members.get(tree.clique_name(place))
+        copies = {
+            name: [
+                [stage.members.get(tree.clique_name(place)) for place in tree.member_places(replica, name, copy)]
+                for copy in range(tree.copies(replica, name))
+            ]
             for name in tree.groups
-            for copy in range(tree.copies(replica, name))
-            for place in tree.member_places(replica, name, copy)
-        ]
-        is_available = all(
-            one is not None and one.get("status", {}).get("readyReplicas", 0) >= one["spec"]["minAvailable"]
-            for one in alone
-        ) and all(one["status"]["availableReplicas"] >= one["spec"]["minAvailable"] for one in groups)
-        available += is_available
-        updated += is_available and all(_follows(one) for one in (*alone, *members))
+        }
+        is_updated = (
+            all(_follows(stage, one) and _serves(stage, one) for one in alone)
+            and all(_follows(stage, one) for found in copies.values() for copy in found for one in copy)
+            and all(
+                sum(all(_serves(stage, one) for one in copy) for copy in copies[name]) >= config.min_available
+                for name, config in tree.groups.items()
+            )
+        )
+        updated += is_updated
+        available += is_updated or (
+            all(
+                one is not None and one.get("status", {}).get("readyReplicas", 0) >= one["spec"]["minAvailable"]
+                for one in alone
+            )
+            and all(one["status"]["availableReplicas"] >= one["spec"]["minAvailable"] for one in groups)
+        )
     found = status.summary(
         stage.snapshot(),
         PodCliqueSetStatus(),
@@ -359,6 +370,14 @@ def test_the_status_agrees_with_a_recount(stage: Stage) -> None:
     assert msgspec.json.decode(codec.encode_json(found), type=PodCliqueSetStatus) == found
 
 
-def _follows(one: JSON | None) -> Any:
+def _follows(stage: Stage, one: JSON | None) -> bool:
     hash = None if one is None else one["metadata"]["labels"][labels.POD_TEMPLATE_HASH]
-    return one is not None and one.get("status", {}).get("currentPodTemplateHash") == hash
+    return one is not None and all(pods.template_hash(found) == hash for found in _pods(stage, one))
+
+
+def _serves(stage: Stage, one: JSON | None) -> bool:
+    return one is not None and sum(map(pods.is_ready, _pods(stage, one))) >= one["spec"]["minAvailable"]
+
+
+def _pods(stage: Stage, one: JSON) -> list[PodView]:
+    return stage.pods.get(one["metadata"]["name"], [])

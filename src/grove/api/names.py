@@ -22,6 +22,9 @@ GENERATE_NAME_LIMIT: Final = 58
 UPSTREAM_LIMIT: Final = 45
 """Go Grove refuses workloads whose own names are longer than this in sum; so does strict mode."""
 
+CLUSTER_DOMAIN: Final = "cluster.local"
+"""The DNS domain of a cluster that was given no other."""
+
 _HEAD: Final = 46
 _DIGEST: Final = 8
 
@@ -77,7 +80,7 @@ def headless_service(pcs: str, replica: int) -> str:
     return shorten(f"{pcs}-{replica}", LABEL_LIMIT)
 
 
-def service_address(pcs: str, replica: int, namespace: str, cluster_domain: str = "cluster.local") -> str:
+def service_address(pcs: str, replica: int, namespace: str, cluster_domain: str = CLUSTER_DOMAIN) -> str:
     """The DNS name under which the pods of a replica are found."""
     return f"{headless_service(pcs, replica)}.{namespace}.svc.{cluster_domain}"
 

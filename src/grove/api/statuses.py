@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 from grove.api import codec
 from grove.api.fields import JSON, Struct
-
-_TIMES: Final = frozenset({"lastTransitionTime", "lastUpdateTime", "observedAt", "updateStartedAt", "updateEndedAt"})
-"""Fields that follow the clock: they say something new in every reconcile until they are stored."""
 
 
 def patch(held: Struct | None, wanted: Struct) -> JSON | None:
@@ -30,17 +25,3 @@ def changes(before: JSON, after: JSON) -> JSON:
             value = changes(held, value)
         change[key] = value
     return change
-
-
-def timeless(status: Struct) -> JSON:
-    """What a status says apart from when: two of the same differ in nothing that a reader waits for."""
-    found: JSON = _timeless(codec.encode(status))
-    return found
-
-
-def _timeless(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _timeless(one) for key, one in value.items() if key not in _TIMES}
-    if isinstance(value, list):
-        return [_timeless(one) for one in value]
-    return value

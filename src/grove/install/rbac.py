@@ -73,8 +73,9 @@ def manifests(namespace: str, account: str = "", *, rights: Rights = OPERATOR) -
 
 def rule(permission: Permission) -> JSON:
     """The rule of a role that grants it."""
-    return {
+    found: JSON = {
         "apiGroups": [permission.group],
         "resources": list(permission.resources),
         "verbs": list(permission.verbs),
     }
+    return {**found, "resourceNames": list(permission.names)} if permission.names else found

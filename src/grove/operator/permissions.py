@@ -20,6 +20,8 @@ from grove.runtime.permission import FOLLOW, Permission, of
 CHILD: Final = ("get", "list", "watch", "create", "patch", "delete")
 """What becomes of a child; `get` is asked about one of whose creation the answer was lost."""
 WEBHOOKS: Final = "admissionregistration.k8s.io"
+CLUSTER_ROLE: Final = "grove:system:grove-operator"
+"""Where all of this that is not for its own namespace is granted."""
 
 
 PERMISSIONS: Final = (
@@ -75,6 +77,13 @@ PERMISSIONS: Final = (
         ("create",),
         "applies those that are not there yet",
         by_request=False,
+    ),
+    Permission(
+        resources.CLUSTER_ROLES.group,
+        (resources.CLUSTER_ROLES.plural,),
+        ("get",),
+        "makes its own role the owner of its webhooks, so that they go when it goes",
+        names=(CLUSTER_ROLE,),
     ),
     Permission(
         "",

@@ -8,9 +8,11 @@ from typing import Final
 import msgspec
 
 from grove.api import labels
-from grove.kube.objects import PodView
+from grove.kube.objects import Condition, ContainerStatus, PodView
 
 TERMINAL: Final = ("Succeeded", "Failed")
+STARTING: Final = ("", "ContainerCreating", "PodInitializing")
+"""What a container waits for that will start by itself."""
 
 
 def is_terminating(pod: PodView) -> bool:
@@ -46,14 +48,17 @@ def has_our_gate(pod: PodView) -> bool:
 
 
 def is_ready(pod: PodView) -> bool:
-    return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions)
+    for one in pod.status.conditions:  # written out: every count of every pod asks
+        if one.type == "Ready":
+            return one.status == "True"
+    return False
 
 
 def has_crashed(pod: PodView) -> bool:
     """Whether a container ended badly the last time, and the pod is not ready again."""
     return not is_ready(pod) and any(
         ended is not None and ended.exit_code != 0
-        for status in (*pod.status.init_container_statuses, *pod.status.container_statuses)
+        for status in _containers(pod)
         for ended in (status.last_state.terminated, status.state.terminated)
     )
 
@@ -61,6 +66,33 @@ def has_crashed(pod: PodView) -> bool:
 def is_unready_though_started(pod: PodView) -> bool:
     """Whether a container has started, and is not ready."""
     return not is_ready(pod) and any(one.started and not one.ready for one in pod.status.container_statuses)
+
+
+def is_unschedulable(pod: PodView) -> bool:
+    """Whether its scheduler says that there is no room for a pod."""
+    return any(map(_is_refusal, pod.status.conditions))
+
+
+def why_unschedulable(pod: PodView) -> str:
+    """What its scheduler says of a pod for which there is no room; empty for any other."""
+    return next((one.message for one in pod.status.conditions if _is_refusal(one)), "")
+
+
+def _is_refusal(condition: Condition) -> bool:
+    return condition.type == "PodScheduled" and condition.reason == "Unschedulable"
+
+
+def is_in_trouble(pod: PodView) -> bool:
+    """Whether a pod that comes up needs somebody to look at it: there is no room for it, or a container of it fails."""
+    return (
+        is_unschedulable(pod)
+        or any(one.state.waiting is not None and one.state.waiting.reason not in STARTING for one in _containers(pod))
+        or has_crashed(pod)
+    )
+
+
+def _containers(pod: PodView) -> tuple[ContainerStatus, ...]:
+    return (*pod.status.init_container_statuses, *pod.status.container_statuses)
 
 
 def template_hash(pod: PodView) -> str:
@@ -81,6 +113,8 @@ class Counts(msgspec.Struct, frozen=True):
     scheduled: int = 0
     gated: int = 0
     ready: int = 0
+    serving: int = 0
+    """Ready, or done what they were for."""
     broken: int = 0
     """Scheduled, and crashed or started without being ready."""
 
@@ -92,17 +126,20 @@ class Counts(msgspec.Struct, frozen=True):
 
 def count(pods: Iterable[PodView]) -> Counts:
     """Counts the active ones: what is on its way out serves nobody."""
-    active = scheduled = gated = ready = broken = 0
+    active = scheduled = gated = ready = serving = broken = 0
     for pod in pods:
         if not is_active(pod):
             continue
         active += 1
         gated += is_gated(pod)
-        ready += is_ready(pod)
+        is_well = is_ready(pod)
+        ready += is_well
+        is_over = is_done(pod)
+        serving += is_well or is_over
         if is_scheduled(pod):
             scheduled += 1
-            broken += not is_done(pod) and (has_crashed(pod) or is_unready_though_started(pod))
-    return Counts(active, scheduled, gated, ready, broken)
+            broken += not (is_well or is_over) and (has_crashed(pod) or is_unready_though_started(pod))
+    return Counts(active, scheduled, gated, ready, serving, broken)
 
 
 def made_from(pods: Iterable[PodView], hash: str) -> int:

@@ -49,13 +49,14 @@ class Webhooks:
         settings, authorizer = configuration.server.webhooks, configuration.authorizer
         namespace = client.connection.namespace
         by_service = reach == BY_SERVICE
+        domain = configuration.network.cluster_domain
         keeper: SecretCertificates | FileCertificates
         if settings.cert_provision_mode == "auto":
             keeper = SecretCertificates(
                 client,
                 namespace=namespace,
                 secret_name=settings.secret_name,
-                names=certificates.names_of_service(namespace) if by_service else (reach,),
+                names=certificates.names_of_service(namespace, domain) if by_service else (reach,),
                 clock=clock,
                 rng=rng,
             )

@@ -23,10 +23,19 @@ class Patience(msgspec.Struct, frozen=True):
 
     quiet: float = QUIET
     longest: float = LONGEST
+    crowd: float = 0.0
+    """So much longer, at most, where many others are held back: then the API server has enough to do."""
 
+    def among(self, others: int) -> Patience:
+        more = min(self.crowd, others * A_CROWD)
+        return Patience(self.quiet + more, self.longest + more)
+
+
+A_CROWD: Final = 0.05
+"""Seconds for each status that is held back."""
 
 STEADY: Final = Patience()
-COMING_UP: Final = Patience(quiet=3.0, longest=10.0)
+COMING_UP: Final = Patience(quiet=3.0, longest=10.0, crowd=20.0)
 """For what never was complete: it changes with every pod that is made, placed and started."""
 
 
@@ -49,7 +58,8 @@ class Pace(Generic[Key]):
             held = self._held[key] = _Held(wanted, now, now)
         elif held.wanted != wanted:
             held.wanted, held.last = wanted, now
-        return max(0.0, min(held.last + patience.quiet, held.first + patience.longest) - now)
+        bounds = patience.among(len(self._held) - 1)
+        return max(0.0, min(held.last + bounds.quiet, held.first + bounds.longest) - now)
 
     def forget(self, key: Key) -> None:
         """What is wanted is stored, or there is nothing any more to store it in."""

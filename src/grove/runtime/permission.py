@@ -22,6 +22,8 @@ class Permission(msgspec.Struct, frozen=True):
     verbs: tuple[str, ...]
     reason: str
     where: Where = "cluster"
+    names: tuple[str, ...] = ()
+    """Only these objects; all where none is named."""
     by_request: bool = True
     """False for what no request of ours asks for by itself: the API server looks whether we hold it, on occasion of
     another one."""

@@ -17,7 +17,7 @@ JSON: TypeAlias = dict[str, Any]
 
 
 def allocated(claim: ResourceClaim, promise: DevicePromise, surroundings: Surroundings, now: float) -> JSON:
-    """`status.allocation`. The time is not for us: without it, kube-scheduler can reserve the claim for none of its pods."""
+    """`status.allocation`. The time is not for us: without it kube-scheduler can reserve it for no pod."""
     devices: JSON = {"results": [codec.encode(one) for one in promise.results]}
     chosen = list(dict.fromkeys(one.request for one in promise.results))
     config = [*_of_classes(claim, chosen, surroundings), *_of_claim(claim, chosen)]

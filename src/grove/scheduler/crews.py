@@ -6,21 +6,18 @@ otherwise cost more for looking than for planning.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
-from grove.api import durations, labels
 from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodView
 from grove.scheduler import model
 from grove.scheduler.cluster import Cluster, Placed
 from grove.scheduler.predicates.selectors import compiled, meets
+from grove.scheduler.preemption import declared
 from grove.scheduler.preemption.running import Crew, Guards, Member, Running, may_go
 from grove.scheduler.registry import Registry, is_lone, lone_key
 from grove.scheduler.views import BudgetView
-
-_NANO: Final = 1_000_000_000
 
 
 class Crews:
@@ -39,8 +36,8 @@ class Crews:
         """By priority how many pods are on nodes that could be made to go."""
         self._counted: dict[str, int] = {}
         """By uid the priority that a pod is counted with."""
-        self.going = 0
-        """Pods that are on nodes and terminate."""
+        self.going: dict[str, None] = {}
+        """Uids of pods that are on nodes and terminate."""
         self.version = 0
         """Grows when a plan could come out differently."""
 
@@ -53,8 +50,10 @@ class Crews:
     def moved(self, pod: Placed, sign: int) -> None:
         """A pod came to a node (1) or left it (-1)."""
         self.version += 1
-        if pod.terminating:
-            self.going += sign
+        if pod.terminating and sign > 0:
+            self.going[pod.uid] = None
+        else:
+            self.going.pop(pod.uid, None)
         key = self._registry.gang_of(pod.uid) or pod.gang
         if not key and (self._foreign or pod.uid in self._counted):
             key = lone_key(pod.namespace, pod.name)
@@ -138,7 +137,7 @@ class Crews:
             member.pod.priority,
             (Crew(pod.metadata.name, 1, (member,)),),
             started=member.started,
-            restart_cost=_cost(pod.metadata.annotations),
+            restart_cost=declared.restart_cost(pod.metadata.annotations),
             queue="" if foreign else self._queue_of(key),
             foreign=foreign,
         )
@@ -159,11 +158,11 @@ class Crews:
             max(member.pod.priority for member in on_nodes),
             tuple(crews),
             started=started,
-            ends=ends(annotations, started),
+            ends=declared.ends(annotations, started),
             base=model.base_key(view),
             set_replica=model.set_replica(view),
-            restart_cost=_cost(annotations),
-            preemptible=annotations.get(labels.PREEMPTION) != labels.PREEMPTION_NEVER,
+            restart_cost=declared.restart_cost(annotations),
+            preemptible=declared.preemptible(annotations),
             queue=self._queue_of(key),
         )
 
@@ -177,18 +176,3 @@ class Crews:
 
 def _name(view: BudgetView) -> str:
     return f"{view.metadata.namespace or ''}/{view.metadata.name}"
-
-
-def ends(annotations: Mapping[str, str], started: float) -> float:
-    """When what began at a time will have ended, as its annotation expects; infinite: nobody knows."""
-    text = annotations.get(labels.EXPECTED_DURATION, "")
-    try:
-        return started + durations.parse(text) / _NANO
-    except ValueError:
-        return math.inf
-
-
-def _cost(annotations: Mapping[str, str] | None) -> float | None:
-    """What a restart costs, as its annotation says in seconds; what is no number says nothing."""
-    text = (annotations or {}).get(labels.RESTART_COST, "")
-    return float(text) if text.isdecimal() else None

@@ -14,7 +14,7 @@ from grove.scheduler.gangs import Gang
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.preemption.ledger import Ledger
 from grove.scheduler.preemption.plan import Eligible, plan
-from grove.scheduler.preemption.running import NoPlan, Policy
+from grove.scheduler.preemption.running import NoPlan, Outcome, Policy
 from grove.scheduler.preemption.trial import Place
 from grove.scheduler.reservations import give_up
 from grove.scheduler.verdicts import Evict
@@ -51,12 +51,12 @@ class Preempting:
         """What goes for a gang; None: nothing."""
         return self._plans.get(key)
 
-    def plan(self, gang: Gang, now: float, *, eligible: Eligible | None = None) -> Evict | NoPlan:
-        """Who goes for a gang that has no place, taken for done: the room is kept for it from now on."""
+    def look(self, gang: Gang, now: float, *, eligible: Eligible | None = None) -> Outcome:
+        """Who could go for a gang that has no place. Nothing is changed."""
         if not self._enabled:
             return NoPlan("Never", "preemption is switched off")
         running = self._crews.running()
-        found = plan(
+        return plan(
             self._cluster,
             gang,
             running,
@@ -67,7 +67,11 @@ class Preempting:
             guards=self._crews.guards(running),
             ledger=self.ledger,
             eligible=eligible,
+            terminating=[*self._crews.going],
         )
+
+    def carry_out(self, gang: Gang, found: Outcome, now: float) -> Evict | NoPlan:
+        """Takes a plan for done: the room is kept for the gang from now on."""
         if isinstance(found, NoPlan):
             if found.again is not None:
                 self._again[gang.key] = found.again
@@ -126,6 +130,7 @@ class Preempting:
         """A victim stays; gives the gang that it was to go for, whose plan has ended with that."""
         key = self._gang_of.get(uid, "")
         if key:
+            self.ledger.stays(key, uid)
             self.end(key)
         return key
 

@@ -36,8 +36,8 @@ def beginning(rng: random.Random) -> list[Wish]:
     least = rng.randint(1, 2)
     serving = Wish(
         "serving",
-        [Clique("router", 2, 1), Clique("leader", 1, 1), Clique("worker", 2, rng.randint(1, 2))],
-        [Group("model", ["leader", "worker"], 2, least)],
+        [Clique("router", 2, 1, most=6), Clique("leader", 1, 1), Clique("worker", 2, rng.randint(1, 2))],
+        [Group("model", ["leader", "worker"], 2, least, most=6)],
         in_order=rng.random() < 0.5,
     )
     patient = Wish("patient", [Clique("store", 1, 1), Clique("shard", 3, 2)], [], rng.randint(1, 2), on_delete=True)
@@ -199,7 +199,7 @@ class Player:
         if (found := self._place()) is None:
             return self.scale_set()
         wish, place = found
-        kind = self._rng.choice((CLIQUES, GANGS, "services", GROUPS))
+        kind = self._rng.choice((CLIQUES, GANGS, "services", GROUPS, "horizontalpodautoscalers"))
         if kind == GROUPS and not place.group:
             kind = CLIQUES
         disturbed: set[str] = set()
@@ -215,8 +215,10 @@ class Player:
                     del wish.counts[one]
             case "podgangs":
                 name = place.gang
+            case "horizontalpodautoscalers" if wish.autoscalers():
+                name = self._rng.choice(list(wish.autoscalers()))
             case _:
-                name = f"{wish.name}-{place.replica}"
+                kind, name = "services", f"{wish.name}-{place.replica}"
         wish.scale_set(wish.replicas)
         self._workloads.kubectl.run("delete", kind, name, "--wait=false")
         return Turn(f"deleted {kind}/{name}", frozenset(disturbed))

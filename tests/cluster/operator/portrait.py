@@ -51,6 +51,8 @@ def portrait(objects: Mapping[str, list[JSON]], namespace: str) -> dict[str, lis
             if kind == "pods":
                 name = one["metadata"]["labels"]["grove.io/podclique"]
                 one = {"metadata": {key: part for key, part in one["metadata"].items() if key != "name"}, **_spec(one)}
+            if kind == "horizontalpodautoscalers":  # what Kubernetes says of them comes every 15 s
+                one = {key: part for key, part in one.items() if key != "status"}
             text = json.dumps(_plain(one), sort_keys=True).replace(namespace, "NAMESPACE")
             found.setdefault(f"{kind}/{name}", []).append(text)
     return {key: sorted(texts) for key, texts in sorted(found.items())}

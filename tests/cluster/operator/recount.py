@@ -19,7 +19,8 @@ Objects = Mapping[str, list[JSON]]
 
 SETS, CLIQUES, GROUPS, GANGS, PODS = "podcliquesets", "podcliques", "podcliquescalinggroups", "podgangs", "pods"
 SERVICES, ROLES, BINDINGS = "services", "roles", "rolebindings"
-ORDER = (SETS, GROUPS, CLIQUES, GANGS, PODS, SERVICES, ROLES, BINDINGS)
+AUTOSCALERS = "horizontalpodautoscalers"
+ORDER = (SETS, GROUPS, CLIQUES, GANGS, PODS, SERVICES, ROLES, BINDINGS, AUTOSCALERS)
 """What is asked for first is small, and says soon that nothing has settled yet."""
 
 SET, CLIQUE, GROUP = "PodCliqueSet", "PodClique", "PodCliqueScalingGroup"
@@ -53,6 +54,7 @@ class Recount:
         yield list(self._groups())
         yield list(self._gangs())
         yield list(self._access())
+        yield list(self._autoscalers())
         yield list(self._sets())
 
     # What there is
@@ -72,6 +74,8 @@ class Recount:
                     names = [f"{wish.name}-{i}" for i in range(wish.replicas)]
                 case "roles" | "rolebindings":
                     names = [f"grove.io:pcs:{wish.name}"] if wish.in_order and len(wish.cliques) > 1 else []
+                case "horizontalpodautoscalers":
+                    names = list(wish.autoscalers())
                 case _:
                     names = [wish.name]
             found |= dict.fromkeys(names, wish)
@@ -285,6 +289,25 @@ class Recount:
             for name, wish in self._expected(kind).items():
                 yield from _labels(f"{kind}/{name}", live[name], MANAGED, exactly=False)
                 yield from _owned(f"{kind}/{name}", live[name], SET, sets[wish.name])
+
+    def _autoscalers(self) -> Iterator[str]:
+        sets = {name_of(one): one for one in self[SETS]}
+        live = {name_of(one): one for one in self[AUTOSCALERS]}
+        for wish in self._wishes:
+            for name, (kind, part) in wish.autoscalers().items():
+                one, who = live[name], f"autoscaler {name}"
+                spec = one["spec"]
+                target = {"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name}
+                yield from _labels(who, one, MANAGED | {"app.kubernetes.io/part-of": wish.name}, exactly=False)
+                yield from _owned(who, one, SET, sets[wish.name])
+                yield from _differ(
+                    who,
+                    {
+                        "scaleTargetRef": (spec["scaleTargetRef"], target),
+                        "minReplicas": (spec["minReplicas"], part.least),
+                        "maxReplicas": (spec["maxReplicas"], part.most),
+                    },
+                )
 
     def _sets_have_looked(self) -> Iterator[str]:
         yield from self._names(SETS)

@@ -14,7 +14,9 @@ import pytest
 
 from grove.api.fields import JSON
 from grove.api.kinds import catalog
+from grove.api.names import CLUSTER_DOMAIN
 from grove.operator.admission.certificates import names_in, names_of_service
+from grove.operator.permissions import CLUSTER_ROLE
 from grove.testing.controlplane import ControlPlane
 from grove.testing.kubectl import Kubectl
 from grove.testing.waiting import eventually
@@ -274,7 +276,7 @@ def test_the_certificate_is_in_the_secret_and_its_authority_in_every_configurati
 ) -> None:
     held = bundle(own)
     assert held.keys() == {"tls.crt", "tls.key", "ca.crt"}
-    assert names_in(held["tls.crt"]) == {*names_of_service(NAMESPACE), "127.0.0.1"}
+    assert names_in(held["tls.crt"]) == {*names_of_service(NAMESPACE, CLUSTER_DOMAIN), "127.0.0.1"}
     registered = configurations(own)
     assert registered.keys() >= {
         "podcliqueset-defaulting-webhook",
@@ -399,3 +401,18 @@ def test_an_authorizer_that_is_turned_off_is_taken_away(bare: ControlPlane) -> N
         assert "authorizer-webhook" in configurations(bare)
     with Webhooks(bare):
         assert "authorizer-webhook" not in configurations(bare)
+
+
+def test_the_webhooks_go_with_the_operators_role() -> None:
+    roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    owner = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": CLUSTER_ROLE}
+    with ControlPlane.start() as cluster:
+        install(cluster)
+        role = cluster.create(roles, {"metadata": {"name": CLUSTER_ROLE}, "rules": []})
+        with Webhooks(cluster):
+            held = configurations(cluster)
+            assert held
+            for one in held.values():
+                assert one["metadata"]["ownerReferences"] == [{**owner, "uid": role["metadata"]["uid"]}]
+        cluster.request("DELETE", f"{roles}/{CLUSTER_ROLE}")
+        eventually(lambda: configurations(cluster), lambda left: not left, timeout=90.0)

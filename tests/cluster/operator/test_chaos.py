@@ -57,8 +57,8 @@ def wishes() -> list[Wish]:
     made = []
     for number in range(SETS):
         name = f"set-{number:02}"
-        router, leader, worker = Clique("router", 2, 1), Clique("leader", 1, 1), Clique("worker", 2, 2)
-        model = Group("model", ["leader", "worker"], 2, 1)
+        router, leader, worker = Clique("router", 2, 1, most=6), Clique("leader", 1, 1), Clique("worker", 2, 2)
+        model = Group("model", ["leader", "worker"], 2, 1, most=6)
         match number % 5:
             case 0:
                 made.append(Wish(name, [router, leader, worker], [model]))

@@ -13,6 +13,7 @@ from tests.cluster.nodes.fleet import Fleet
 from tests.cluster.operator.manifests import clique, pods_of, served, workload
 from tests.cluster.operator.workloads import (
     CLIQUES,
+    GANGS,
     GROUPS,
     PATIENCE,
     PODS,
@@ -125,6 +126,25 @@ def test_evicted_pods_come_up_elsewhere(workloads: Workloads, fleet: Fleet, fail
         message="pods stay on the drained node",
     )
     workloads.ready("drained", pods_of("drained"))
+
+
+def test_a_gang_for_which_there_is_no_room_says_what_the_scheduler_says(workloads: Workloads) -> None:
+    worker = clique("worker", 2)
+    worker["spec"]["podSpec"]["nodeSelector"] = {"example.com/nowhere": "true"}
+    workloads.apply(workload("nowhere", [worker]))
+    said = "nowhere-0-worker 0 of 2; the scheduler says: 0/"
+
+    def tells(gang: JSON) -> bool:
+        conditions = gang.get("status", {}).get("conditions", ())
+        return any(one["type"] == "Scheduled" and said in one["message"] for one in conditions)
+
+    found = workloads.when(GANGS, "nowhere-0", tells)
+    [message] = [one["message"] for one in found["status"]["conditions"] if one["type"] == "Scheduled"]
+    assert "didn't match Pod's node affinity/selector" in message
+    [pod, _] = workloads.pods("nowhere")
+    [theirs] = [one["message"] for one in pod["status"]["conditions"] if one["type"] == "PodScheduled"]
+    assert message.endswith(theirs)
+    workloads.when(CLIQUES, "nowhere-0-worker", lambda one: one.get("status", {}).get("phase") == "Scheduling")
 
 
 def test_a_pod_that_does_not_end_holds_nobody_up(workloads: Workloads) -> None:

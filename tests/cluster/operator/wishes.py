@@ -14,6 +14,8 @@ from tests.cluster.operator import manifests
 
 JSON = dict[str, Any]
 
+GROUP = "PodCliqueScalingGroup"
+
 
 @dataclass
 class Clique:
@@ -25,6 +27,8 @@ class Clique:
     image: str = "main:v1"
     budget: int = 1
     """How many pods may be unavailable in an update."""
+    most: int | None = None
+    """What its autoscaler may raise it to; None where it has none. One that is not in a scaling group."""
 
 
 @dataclass
@@ -36,6 +40,7 @@ class Group:
     replicas: int
     least: int
     budget: int = 1
+    most: int | None = None
 
 
 @dataclass
@@ -45,8 +50,9 @@ class Count:
     live: int
     told: int
 
-    def follow(self, template: int, least: int) -> None:
-        if self.live == self.told:
+    def follow(self, template: int, least: int, *, is_autoscaled: bool) -> None:
+        """What an autoscaler scales is left to it, though it may not have done so yet."""
+        if self.live == self.told and not is_autoscaled:
             self.live = template
         self.told = template
         if self.live:
@@ -113,13 +119,15 @@ class Wish:
             group = self.group(name)
             group.replicas = replicas
             for replica in range(self.replicas):
-                self.counts[self.group_name(replica, name)].follow(replicas, group.least)
+                self.counts[self.group_name(replica, name)].follow(
+                    replicas, group.least, is_autoscaled=group.most is not None
+                )
         else:
             clique = self.clique(name)
             clique.replicas = replicas
             for place in self.places():
                 if place.clique == name:
-                    self.counts[place.name].follow(replicas, clique.least)
+                    self.counts[place.name].follow(replicas, clique.least, is_autoscaled=clique.most is not None)
         self._remake()
 
     def manifest(self) -> JSON:
@@ -130,10 +138,17 @@ class Wish:
             made["spec"]["roleName"] = one.name
             if not self.group_of(one.name) and not self.on_delete:
                 made["rollingUpdate"] = _pace(one.budget)
+            if one.most is not None:
+                made["spec"]["autoScalingConfig"] = _bounds(one)
             cliques.append(made)
         groups = [
             manifests.group(
-                one.name, one.cliques, one.replicas, least=one.least, rollingUpdate={"maxUnavailable": one.budget}
+                one.name,
+                one.cliques,
+                one.replicas,
+                least=one.least,
+                rollingUpdate=_pace(one.budget),
+                **({} if one.most is None else {"scaleConfig": _bounds(one)}),
             )
             for one in self.groups
         ]
@@ -166,6 +181,15 @@ class Wish:
 
     def pods(self, clique_name: str) -> int:
         return self.counts[clique_name].live
+
+    def autoscalers(self) -> dict[str, tuple[str, Clique | Group]]:
+        """By name, which is that of what it scales: the kind of that, and its part of the template."""
+        found: dict[str, tuple[str, Clique | Group]] = {}
+        for replica in range(self.replicas):
+            base = f"{self.name}-{replica}"
+            found |= {f"{base}-{one.name}": ("PodClique", one) for one in self.cliques if one.most is not None}
+            found |= {f"{base}-{one.name}": (GROUP, one) for one in self.groups if one.most is not None}
+        return found
 
     def places(self) -> Iterator[Place]:
         for replica in range(self.replicas):
@@ -215,6 +239,11 @@ class Wish:
         for place in self.places():
             template = self.clique(place.clique).replicas
             kept[place.name] = before.get(place.name) or Count(template, template)
+
+
+def _bounds(part: Clique | Group) -> JSON:
+    """Nobody serves metrics: it never scales by itself as long as the count is within them."""
+    return {"minReplicas": part.least, "maxReplicas": part.most}
 
 
 def _pace(budget: int) -> JSON:

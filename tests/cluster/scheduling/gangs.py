@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from grove.testing.controlplane import ControlPlane
@@ -82,6 +82,12 @@ class Gangs:
 
     def delete(self, name: str) -> None:
         self.cluster.request("DELETE", f"{self._pods}/{name}", {"gracePeriodSeconds": 0})
+
+    def remove(self, name: str, pods: Iterable[str]) -> None:
+        """A gang goes with its pods."""
+        self.cluster.request("DELETE", f"{self._gangs}/{name}")
+        for pod in pods:
+            self.delete(pod)
 
     def clear(self) -> None:
         """All of them go at once, and with them what they hold."""

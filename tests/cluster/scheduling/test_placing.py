@@ -64,8 +64,7 @@ def test_room_that_becomes_free_is_found(gangs: Gangs, scheduler: Scheduler) -> 
     gangs.placed(*first)
     second = gangs.gang("second", {"worker": 2})
     gangs.waits("second", "Unschedulable")
-    for name in first[:12]:
-        gangs.delete(name)
+    gangs.remove("first", first)
     where = gangs.placed(*second)
     assert len({gangs.rack_of(node) for node in where.values()}) == 1
     gangs.running("second")

@@ -57,7 +57,7 @@ def test_every_default_of_the_configuration_is_that_of_go_grove() -> None:
     syncs = {name: controller["concurrentSyncs"] for name, controller in tree["controllers"].items()}
     assert syncs == {"podCliqueSet": 10, "podClique": 10, "podCliqueScalingGroup": 5, "podGang": 5}
     assert (tree["logLevel"], tree["logFormat"]) == ("info", "json")
-    assert tree["network"] == {"autoMNNVLEnabled": False}
+    assert tree["network"] == {"clusterDomain": "cluster.local", "autoMNNVLEnabled": False}
 
 
 def test_pod_specs_are_not_copied() -> None:

@@ -46,11 +46,3 @@ def test_a_patch_takes_back_what_is_not_so_any_more() -> None:
     assert statuses.patch(before, replace(HELD, ready_replicas=1)) == {
         "status": {"lastErrors": None, "phase": None, "readyReplicas": 1}
     }
-
-
-def test_two_statuses_that_differ_in_times_alone_say_the_same() -> None:
-    (one,) = HELD.conditions
-    later = replace(HELD, conditions=(replace(one, last_transition_time="2027-01-01T00:00:00Z"),))
-    other = replace(HELD, conditions=(replace(one, status="False"),))
-    assert statuses.timeless(later) == statuses.timeless(HELD)
-    assert statuses.timeless(other) != statuses.timeless(HELD)

@@ -7,6 +7,7 @@ import pytest
 from grove.api.fields import JSON
 from grove.install import rbac
 from grove.install.rbac import OPERATOR, SCHEDULER, Rights
+from grove.operator.permissions import CLUSTER_ROLE
 
 PROGRAMS = pytest.mark.parametrize("program", [OPERATOR, SCHEDULER], ids=lambda one: one.account)
 
@@ -66,3 +67,12 @@ def test_the_scheduler_reads_no_secrets_and_makes_no_pods() -> None:
 def test_the_operator_holds_what_it_grants_to_waiters() -> None:
     """Or the API server would not let it make their Roles."""
     assert {("cluster", "", "pods", verb) for verb in ("get", "list", "watch")} <= set(rights())
+
+
+def test_the_role_that_owns_the_webhooks_is_the_operators() -> None:
+    assert by_kind()["ClusterRole"]["metadata"]["name"] == CLUSTER_ROLE
+
+
+def test_a_right_on_some_objects_names_them() -> None:
+    [rule] = [one for one in by_kind()["ClusterRole"]["rules"] if one["resources"] == ["clusterroles"]]
+    assert (rule["verbs"], rule["resourceNames"]) == (["get"], [CLUSTER_ROLE])

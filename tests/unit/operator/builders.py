@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from grove.api import labels
 from grove.api.conditions import timestamp
@@ -14,7 +15,7 @@ from grove.api.kinds.meta import ObjectMeta, OwnerReference
 from grove.api.kinds.podclique import PodCliqueStatus
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podgang import PodGang
-from grove.kube.objects import PodView
+from grove.kube.objects import Condition, PodView
 from grove.operator.views import PodCliqueView
 
 NOW = datetime.datetime(2030, 1, 1, 12, 0, tzinfo=datetime.UTC)
@@ -83,6 +84,12 @@ def clique(
     }
     view = msgspec.json.decode(msgspec.json.encode(tree), type=PodCliqueView)
     return msgspec.structs.replace(view, status=status)
+
+
+def unschedulable(held: PodView) -> PodView:
+    """The pod, for which its scheduler finds no room."""
+    said = Condition(type="PodScheduled", status="False", reason="Unschedulable", message="0/3 nodes are available")
+    return replace(held, status=replace(held.status, conditions=(said, *held.status.conditions)))
 
 
 def pod(

@@ -75,7 +75,7 @@ def test_only_active_pods_are_counted() -> None:
     gated = pod("Pending", node="", spec={"schedulingGates": [{"name": "x"}]})
     done = pod("Succeeded", spec={"restartPolicy": "Never"}, containerStatuses=[container()])
     found = pods.count([pod(**READY), pod(metadata=GOING, **READY), pod("Failed"), gated, done])
-    assert found == pods.Counts(active=3, scheduled=2, gated=1, ready=1, broken=0)
+    assert found == pods.Counts(active=3, scheduled=2, gated=1, ready=1, serving=2, broken=0)
 
 
 @pytest.mark.parametrize(("text", "index"), [("0", 0), ("12", 12), ("", None), ("x", None), ("-1", None), ("²", None)])

@@ -41,3 +41,17 @@ def test_what_comes_up_may_wait_longer() -> None:
     assert pace.wait("a", 1, 10.0, COMING_UP) == 3.0
     assert pace.wait("a", 2, 12.0, COMING_UP) == 3.0
     assert pace.wait("a", 3, 19.5, COMING_UP) == pytest.approx(0.5)
+
+
+def test_in_a_crowd_what_comes_up_waits_longer_and_what_is_steady_does_not() -> None:
+    pace: Pace[int] = Pace()
+    for number in range(200):
+        pace.wait(number, 1, 10.0, COMING_UP)
+    assert pace.wait(0, 1, 10.0, COMING_UP) == pytest.approx(3.0 + 199 * 0.05)
+    assert pace.wait(0, 1, 10.0) == 1.0
+    for number in range(2000):
+        pace.wait(number, 1, 10.0, COMING_UP)
+    assert pace.wait(0, 1, 10.0, COMING_UP) == 23.0
+    for number in range(1, 2000):
+        pace.forget(number)
+    assert pace.wait(0, 1, 13.0, COMING_UP) == 0.0

@@ -51,7 +51,8 @@ class SchedulerServer(OperatorServer):
     # What tests do
 
     def add_node(self, name: str, gpus: int = 1) -> None:
-        status = {"allocatable": {"cpu": "64", "memory": "512Gi", "pods": "110", GPU: str(gpus)}}
+        amounts = {"cpu": "64", "memory": "512Gi", "pods": "110", GPU: str(gpus)}
+        status = {"allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
         self.put(NODES, {"metadata": {"name": name, "labels": {}}, "spec": {}, "status": status})
 
     def add_pod(self, name: str, *, gang: str = "", gpus: int = 1, node: str = "", **spec: Any) -> JSON:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from grove.api import names
 from grove.api.fields import JSON, Field, Int32, Int64, Quantity, Struct
 from grove.api.kinds.processconfig import ClientConnection, Debugging, LeaderElection, LogFormat, LogLevel, Server
 
@@ -106,9 +107,21 @@ class TopologyAwareScheduling(Struct, frozen=True, kw_only=True):
     ] = None
 
 
-class Network(Struct, frozen=True, kw_only=True, rename={"auto_mnnvl_enabled": "autoMNNVLEnabled"}):
-    """Acceleration of the network."""
+class Network(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"cluster_domain": "clusterDomain", "auto_mnnvl_enabled": "autoMNNVLEnabled"},
+):
+    """The cluster's network."""
 
+    cluster_domain: Annotated[
+        str,
+        Field(
+            "The DNS domain of the cluster's Services: pods find each other under it.",
+            pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        ),
+    ] = names.CLUSTER_DOMAIN
     auto_mnnvl_enabled: Annotated[bool, Field("Whether ComputeDomains are made for GPU cliques that ask for them.")] = (
         False
     )
@@ -228,7 +241,7 @@ class OperatorConfiguration(Struct, frozen=True, kw_only=True):
     topology_aware_scheduling: Annotated[TopologyAwareScheduling, Field("Whether topology constraints are served.")] = (
         TopologyAwareScheduling()
     )
-    network: Annotated[Network, Field("Acceleration of the network.")] = Network()
+    network: Annotated[Network, Field("The cluster's network.")] = Network()
     scheduler: Annotated[Schedulers, Field("The schedulers that pods may be given to.")] = Schedulers()
     admission: Annotated[Admission, Field("How strictly workloads are judged.")] = Admission()
     pod_defaults: Annotated[PodDefaults, Field("What pods are given that state nothing themselves.")] = PodDefaults()

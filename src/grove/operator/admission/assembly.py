@@ -61,7 +61,7 @@ class Admission:
                 client,
                 namespace=namespace,
                 secret_name=settings.secret_name,
-                names=[*names_of_service(namespace), *_host(settings.url)],
+                names=[*names_of_service(namespace, configuration.network.cluster_domain), *_host(settings.url)],
                 clock=clock,
                 rng=rng,
                 settle=settle,

@@ -40,10 +40,10 @@ class Bundle(msgspec.Struct, frozen=True, repr_omit_defaults=True):
         return "Bundle(…)"  # a key must not get into a message
 
 
-def names_of_service(namespace: str, service: str = "grove-operator") -> tuple[str, ...]:
-    """The names under which the API server and others reach a Service."""
+def names_of_service(namespace: str, domain: str, service: str = "grove-operator") -> tuple[str, ...]:
+    """The names under which the API server and others reach a Service of a cluster with this domain."""
     full = f"{service}.{namespace}.svc"
-    return full, service, f"{service}.{namespace}", f"{full}.cluster.local"
+    return full, service, f"{service}.{namespace}", f"{full}.{domain}"
 
 
 def issue(names: Collection[str], now: datetime.datetime, previous: bytes = b"") -> Bundle:

@@ -4,6 +4,8 @@ They are written only once the server listens: a configuration without a server 
 replica does it, so that none waits for a leader; what is right is not written again. New authorities of ours go out at
 once. What others have changed is put right after a while: another replica may know a newer Secret already, and two that
 want different things, side by side during an upgrade, must not answer each other at full speed.
+
+Their owner is the operator's ClusterRole, where it has one: whoever uninstalls it takes them away, too.
 """
 
 from __future__ import annotations
@@ -14,23 +16,34 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+import msgspec
+
 from grove.api import labels
 from grove.api.fields import JSON
+from grove.api.kinds.meta import ObjectMeta
 from grove.kube.cache import Cache, Pace
 from grove.kube.client import Client
 from grove.kube.clock import Clock
-from grove.kube.errors import Conflict, KubeError, NotFound
+from grove.kube.errors import Conflict, Forbidden, KubeError, NotFound
+from grove.kube.resources import CLUSTER_ROLES
 from grove.kube.source import ClientSource
 from grove.operator.admission import registration
 from grove.operator.admission.registration import MUTATING, VALIDATING, Service, Step, Url, Wanted
 from grove.operator.admission.served import Served
 from grove.operator.admission.waking import first_of
+from grove.operator.permissions import CLUSTER_ROLE
 
 log = logging.getLogger(__name__)
 
 FIELD_MANAGER: Final = "grove-operator"
 CALM: Final = 30.0
 """Seconds between what others do and our answer."""
+
+
+class _Role(msgspec.Struct, frozen=True):
+    """As much of a ClusterRole as an owner is named by."""
+
+    metadata: ObjectMeta
 
 
 class Registrar:
@@ -103,7 +116,8 @@ class Registrar:
             self._ours.clear()
             self._theirs.clear()
             try:
-                for step in registration.steps(self._wanted(), self._held(), starting=not self._registered):
+                wanted = self._wanted(await self._owners())
+                for step in registration.steps(wanted, self._held(), starting=not self._registered):
                     await self._carry_out(step)
             except KubeError as error:
                 failures += 1
@@ -118,12 +132,22 @@ class Registrar:
         await self._theirs.wait()
         await self._clock.sleep(self._calm)
 
-    def _wanted(self) -> list[Wanted]:
+    async def _owners(self) -> list[JSON]:
+        """Asked each time: an owner that was made anew is another one, and what the old one owned is collected."""
+        try:
+            role = await self._client.get(CLUSTER_ROLES, CLUSTER_ROLE, type=_Role)
+        except (NotFound, Forbidden):
+            return []  # it has its rights from elsewhere
+        kind = {"apiVersion": CLUSTER_ROLES.api_version, "kind": CLUSTER_ROLES.kind}
+        return [{**kind, "name": role.metadata.name, "uid": role.metadata.uid}]
+
+    def _wanted(self, owners: list[JSON]) -> list[Wanted]:
         return registration.configurations(
             self._where(),
             self._served.authorities,
             with_authorizer=self._with_authorizer,
             namespace_selector=self._namespace_selector,
+            owners=owners,
         )
 
     def _held(self) -> dict[tuple[str, str], JSON]:

@@ -7,7 +7,7 @@ when it trusts other authorities than ours. What people change besides stays unt
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -80,14 +80,22 @@ class Step(msgspec.Struct, frozen=True):
 
 
 def configurations(
-    where: Service | Url, authorities: bytes, *, with_authorizer: bool, namespace_selector: JSON | None = None
+    where: Service | Url,
+    authorities: bytes,
+    *,
+    with_authorizer: bool,
+    namespace_selector: JSON | None = None,
+    owners: Sequence[JSON] = (),
 ) -> list[Wanted]:
-    """All configurations. The namespace selector narrows what is judged; things of the cluster always are."""
+    """All configurations. The namespace selector narrows what is judged; things of the cluster always are.
+
+    `owners` are what they go with: left alone, they would refuse all that they were asked about.
+    """
     return [
         Wanted(
             MUTATING if webhook.mutating else VALIDATING,
             webhook.configuration,
-            _body(webhook, where, authorities, namespace_selector or {})
+            _body(webhook, where, authorities, namespace_selector or {}, owners)
             if with_authorizer or webhook is not webhooks.AUTHORIZER
             else None,
         )
@@ -95,7 +103,9 @@ def configurations(
     ]
 
 
-def _body(webhook: Webhook, where: Service | Url, authorities: bytes, namespace_selector: JSON) -> JSON:
+def _body(
+    webhook: Webhook, where: Service | Url, authorities: bytes, namespace_selector: JSON, owners: Sequence[JSON]
+) -> JSON:
     bundle = base64.b64encode(authorities).decode()
     entry: JSON = {
         "name": webhook.name,
@@ -120,7 +130,10 @@ def _body(webhook: Webhook, where: Service | Url, authorities: bytes, namespace_
     }
     if webhook.mutating:
         entry["reinvocationPolicy"] = "Never"
-    return {"metadata": {"name": webhook.configuration, "labels": LABELS}, "webhooks": [entry]}
+    metadata: JSON = {"name": webhook.configuration, "labels": LABELS}
+    if owners:
+        metadata["ownerReferences"] = list(owners)
+    return {"metadata": metadata, "webhooks": [entry]}
 
 
 def steps(wanted: list[Wanted], held: Mapping[tuple[str, str], JSON], *, starting: bool) -> Iterator[Step]:

@@ -35,7 +35,7 @@ from grove.operator.world import Key, World
 from grove.operator.writer import Writer
 from grove.runtime.batches import Momentum
 from grove.runtime.outcomes import Outcome, RequeueAfter, Retry
-from grove.runtime.pace import COMING_UP, STEADY, Pace
+from grove.runtime.pace import Pace
 
 
 class PodCliqueReconciler:
@@ -233,7 +233,7 @@ class PodCliqueReconciler:
             writer=self._writer,
             say=lambda type, reason, message: self._say(clique, type, reason, message),
             momentum=self._momentum,
-            is_first_fill=status.held_phase(clique) in status.COMING_UP,
+            is_first_fill=status.held_phase(clique) in status.BEFORE,
         )
 
     # Writing of the PodClique itself
@@ -244,8 +244,7 @@ class PodCliqueReconciler:
         if wanted == held or (change := statuses.patch(held, wanted)) is None:
             self._pace.forget(key)
             return 0.0
-        if not status.is_urgent(held, wanted) and not status.is_up_at_last(clique, wanted):
-            patience = COMING_UP if status.held_phase(clique) in status.COMING_UP else STEADY
+        if (patience := status.patience(clique, wanted, self._world.pods_of(clique))) is not None:
             wait = self._pace.wait(key, status.without_times(wanted), self._clock.monotonic(), patience)
             if wait > 0.0:
                 return wait

@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from grove.api import names
 from grove.api.fields import JSON
 from grove.api.kinds.operatorconfig import OperatorConfiguration, Waiter
 
@@ -28,7 +29,7 @@ class PodSettings(msgspec.Struct, frozen=True, kw_only=True):
     waiter_position: Literal["first", "last"] = "last"
     waiter_resources: JSON = {}
     token_seconds: int = 3607
-    cluster_domain: str = "cluster.local"
+    cluster_domain: str = names.CLUSTER_DOMAIN
 
 
 def of_configuration(
@@ -42,6 +43,7 @@ def of_configuration(
         waiter_position=waiter.position,
         waiter_resources=_resources(waiter),
         token_seconds=waiter.token_expiration_seconds,
+        cluster_domain=configuration.network.cluster_domain,
     )
 
 

@@ -114,6 +114,7 @@ def _matters(old: PodView, new: PodView) -> bool:
         or old.spec.scheduling_gates != new.spec.scheduling_gates
         or old.metadata.labels != new.metadata.labels
         or _containers(old) != _containers(new)
+        or pods.is_in_trouble(old) != pods.is_in_trouble(new)
     )
 
 

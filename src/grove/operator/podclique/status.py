@@ -6,7 +6,7 @@ All numbers are those of active pods: what is on its way out serves nobody.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -20,13 +20,14 @@ from grove.operator import pods
 from grove.operator.podclique import rollout
 from grove.operator.pods import Counts
 from grove.operator.views import PodCliqueView
+from grove.runtime.pace import COMING_UP, STEADY, Patience
 
 SCHEDULED: Final = "PodCliqueScheduled"
 BREACHED: Final = "MinAvailableBreached"
 UPDATING: Final = "UpdateInProgress"
 
 TERMINATING: Final = "Terminating"
-COMING_UP: Final = ("", "Pending", "Scheduling", "Starting")
+BEFORE: Final = ("", "Pending", "Scheduling", "Starting")
 """The phases of a PodClique that never had its minimum ready since it was made, or scaled up from nothing."""
 _NEVER: Final = PodCliqueStatus()
 
@@ -96,7 +97,7 @@ def phase(clique: PodCliqueView, counts: Counts, done: int, *, is_updating: bool
         return "Updating"
     if counts.ready + done >= least:
         return "Running"
-    if held_phase(clique) not in COMING_UP:
+    if held_phase(clique) not in BEFORE:
         return "Degraded"
     if counts.scheduled >= least:
         return "Starting"
@@ -172,13 +173,22 @@ def _updating(seen: Seen, now: datetime.datetime) -> Verdict:
 # When it is written
 
 
+def patience(clique: PodCliqueView, wanted: PodCliqueStatus, found: Iterable[PodView]) -> Patience | None:
+    """How long the difference to what is stored may be held back; None: not at all. `found` are the pods."""
+    if is_urgent(clique.status, wanted) or is_up_at_last(clique, wanted):
+        return None
+    if held_phase(clique) not in BEFORE or any(pods.is_active(pod) and pods.is_in_trouble(pod) for pod in found):
+        return STEADY
+    return COMING_UP
+
+
 def is_urgent(held: PodCliqueStatus | None, wanted: PodCliqueStatus) -> bool:
     """Whether the difference must not wait. While a PodClique comes up, everything changes: only errors are news."""
     if held is None:
         return bool(wanted.last_errors)
     if held.last_errors != wanted.last_errors:
         return True
-    if (held.phase or "") in COMING_UP:
+    if (held.phase or "") in BEFORE:
         return False
     if held.observed_generation != wanted.observed_generation or held.update_progress != wanted.update_progress:
         return True
@@ -188,7 +198,7 @@ def is_urgent(held: PodCliqueStatus | None, wanted: PodCliqueStatus) -> bool:
 
 def is_up_at_last(clique: PodCliqueView, wanted: PodCliqueStatus) -> bool:
     """Whether all pods of a PodClique that came up are ready now: nothing more is to be expected."""
-    is_coming_up = held_phase(clique) in COMING_UP
+    is_coming_up = held_phase(clique) in BEFORE
     return is_coming_up and bool(clique.spec.replicas) and wanted.ready_replicas == clique.spec.replicas
 
 

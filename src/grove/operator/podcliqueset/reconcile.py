@@ -20,13 +20,14 @@ from grove.kube.clock import Clock
 from grove.kube.errors import KubeError
 from grove.kube.events import Recorder
 from grove.kube.regarding import regarding
+from grove.operator.ease import Ease
 from grove.operator.owners import is_controlled_by
 from grove.operator.podcliqueset import plan, replicas, rollout, steps, termination
 from grove.operator.podcliqueset.deletion import Deletion
 from grove.operator.podcliqueset.happenings import Happenings
 from grove.operator.podcliqueset.snapshot import Snapshot, look
 from grove.operator.podcliqueset.status import Outcome as Ended
-from grove.operator.podcliqueset.status import is_urgent, summary
+from grove.operator.podcliqueset.status import gist, is_urgent, summary
 from grove.operator.podcliqueset.steps import Steps
 from grove.operator.resources import POD_CLIQUE_SETS, POD_GANGS, SCALING_GROUPS
 from grove.operator.world import Key, World
@@ -56,19 +57,26 @@ class PodCliqueSetReconciler:
         self._clock = clock
         self._topology_enabled = topology_enabled
         self._pace: Pace[Key] = Pace()
+        self._ease: Ease[Key] = Ease()
         self._deletion = Deletion(world=world, writer=writer, recorder=recorder, clock=clock)
 
     async def __call__(self, key: Key) -> Outcome:
         pcs = self._world.sets.get(key.name, key.namespace)
-        if pcs is None:
+        if pcs is None or pcs.metadata.deletion_timestamp is not None:
             self._pace.forget(key)
+            self._ease.forget(key)
+        if pcs is None:
             return None
         if pcs.metadata.deletion_timestamp is not None:
-            self._pace.forget(key)
             await self._deletion.step(pcs, regarding(POD_CLIQUE_SETS, pcs.metadata))
             return None
+        if (rest := self._ease.wait(key, self._clock.monotonic())) > 0.0:
+            return RequeueAfter(rest)
         happenings = Happenings(self._recorder, regarding(POD_CLIQUE_SETS, pcs.metadata))
-        snapshot = look(self._world, await self._held(pcs))
+        pcs = await self._held(pcs)
+        began = self._clock.monotonic()
+        snapshot = look(self._world, pcs)
+        self._ease.looked(key, began, self._clock.monotonic())
         snapshot = await self._progressed(snapshot, happenings)
         done = Steps(self._writer, pcs.metadata)
         snapshot = await self._recycled(snapshot, done, happenings)
@@ -163,10 +171,11 @@ class PodCliqueSetReconciler:
     # The end
 
     async def _conclude(self, key: Key, snapshot: Snapshot, done: Steps, happenings: Happenings) -> Outcome:
-        now, pcs = self._clock.wall(), snapshot.pcs
+        began, now, pcs = self._clock.monotonic(), self._clock.wall(), snapshot.pcs
         decision = termination.decide(snapshot, now)
         held = PodCliqueSetStatus() if pcs.status is None else pcs.status
         wanted = self._summary(snapshot, held, Ended(errors=done.errors, is_complete=done.is_complete), decision)
+        self._ease.looked(key, began, self._clock.monotonic())
         wait = self._wait(key, pcs, wanted)
         if wait == 0.0:
             await self._write_status(pcs, wanted)
@@ -189,12 +198,12 @@ class PodCliqueSetReconciler:
 
     def _wait(self, key: Key, pcs: PodCliqueSet, wanted: PodCliqueSetStatus) -> float | None:
         """Seconds until the status may be written; None if it says nothing new."""
-        if statuses.patch(pcs.status, wanted) is None:
+        if wanted == pcs.status:
             self._pace.forget(key)
             return None
         if is_urgent(pcs.status, wanted):
             return 0.0
-        return self._pace.wait(key, statuses.timeless(wanted), self._clock.monotonic())
+        return self._pace.wait(key, gist(wanted), self._clock.monotonic())
 
     async def _write_status(
         self, pcs: PodCliqueSet, wanted: PodCliqueSetStatus, *, guarded: bool = False

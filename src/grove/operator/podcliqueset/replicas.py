@@ -1,7 +1,7 @@
 """How the replicas of a set fare. Pure.
 
-What is shown is counted from the statuses of PodCliques and scaling groups, which is cheap and may lag behind. Whether
-a replica is done, so that another one may be taken apart, is decided by its pods.
+Whether a replica serves is shown by the statuses of PodCliques and scaling groups, which is cheap. Whether it follows
+the template, and is done, so that another one may be taken apart, is decided by its pods: statuses come later.
 """
 
 from __future__ import annotations
@@ -35,13 +35,6 @@ def is_available(snapshot: Snapshot, replica: int) -> bool:
     )
 
 
-def is_updated(snapshot: Snapshot, replica: int) -> bool:
-    """Whether all pods of a replica follow the template."""
-    return all(is_clique_updated(snapshot, place.clique, view) for place, view in snapshot.standalone(replica)) and all(
-        is_group_updated(snapshot, place, group) for place, group in snapshot.scaling_groups(replica)
-    )
-
-
 def is_clique_available(view: PodCliqueView | None) -> bool:
     if view is None or is_going(view.metadata):
         return False
@@ -54,46 +47,45 @@ def is_group_available(group: PodCliqueScalingGroup | None) -> bool:
     return (group.status.available_replicas if group.status else 0) >= required_copies(group)
 
 
-def is_clique_updated(snapshot: Snapshot, clique: str, view: PodCliqueView | None) -> bool:
-    """Whether a PodClique has its minimum ready, and all its pods follow the template."""
-    hash = snapshot.tree.template_hashes[clique]
-    return (
-        view is not None
-        and view.status is not None
-        and is_clique_available(view)
-        and (view.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH) == hash
-        and view.status.current_pod_template_hash == hash
-        and view.status.updated_replicas >= progress.required(view)
-    )
-
-
-def is_group_updated(snapshot: Snapshot, place: GroupPlace, group: PodCliqueScalingGroup | None) -> bool:
-    """Whether a scaling group has its minimum available, and all its pods follow the template."""
-    if group is None or not is_group_available(group):
-        return False
-    cliques = snapshot.tree.groups[place.group].clique_names
-    return all(
-        _has_followed(view, snapshot.tree.template_hashes[clique])
-        for copy in snapshot.copies(group, place)
-        for clique, view in zip(cliques, copy, strict=True)
-    )
-
-
-def _has_followed(view: PodCliqueView | None, hash: str) -> bool:
-    return (
-        view is not None
-        and (view.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH) == hash
-        and view.status is not None
-        and view.status.current_pod_template_hash == hash
-    )
-
-
 def required_copies(group: PodCliqueScalingGroup) -> int:
     """How many copies must be available; none if the group is scaled to zero."""
     return min(group.spec.min_available, group.spec.replicas)
 
 
 # By pods
+
+
+def is_updated(snapshot: Snapshot, replica: int) -> bool:
+    """Whether all pods of a replica follow the template, and every clique and group has its minimum ready."""
+    return all(is_clique_updated(snapshot, place.clique, view) for place, view in snapshot.standalone(replica)) and all(
+        is_group_updated(snapshot, place, group) for place, group in snapshot.scaling_groups(replica)
+    )
+
+
+def is_clique_updated(snapshot: Snapshot, clique: str, view: PodCliqueView | None) -> bool:
+    """Whether a PodClique has its minimum ready, and all its pods follow the template."""
+    hash = snapshot.tree.template_hashes[clique]
+    return view is not None and progress.clique_updated(view, snapshot.pods_of(view), hash)
+
+
+def is_group_updated(snapshot: Snapshot, place: GroupPlace, group: PodCliqueScalingGroup | None) -> bool:
+    """Whether a scaling group has its minimum available, and all its pods follow the template."""
+    if group is None or is_going(group.metadata):
+        return False
+    hashes = snapshot.tree.template_hashes
+    cliques, available = snapshot.tree.groups[place.group].clique_names, 0
+    for copy in snapshot.copies(group, place):
+        is_available = True
+        for clique, view in zip(cliques, copy, strict=True):
+            if view is None or (view.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH) != hashes[clique]:
+                return False
+            found, needed = snapshot.pods_of(view), progress.required(view)
+            counts = pods.count(found)
+            if not needed <= counts.active == pods.made_from(found, hashes[clique]):
+                return False
+            is_available = is_available and counts.serving >= needed
+        available += is_available
+    return available >= required_copies(group)
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -189,7 +181,7 @@ def cannot_be_placed(pod: PodView) -> bool:
     """Whether there is no room for a pod, or somebody else holds it back from being scheduled."""
     if pods.is_gated(pod):
         return not pods.has_our_gate(pod)
-    return any(one.type == "PodScheduled" and one.reason == "Unschedulable" for one in pod.status.conditions)
+    return pods.is_unschedulable(pod)
 
 
 def _is_new(snapshot: Snapshot, view: PodCliqueView, hash: str) -> bool:

@@ -64,8 +64,8 @@ def summary(
     """The status. `held` is the stored one, with the generation hash and the progress of the rollout that hold now."""
     wanted = snapshot.pcs.spec.replicas
     generation = snapshot.pcs.metadata.generation
-    available = [one for one in range(wanted) if replicas.is_available(snapshot, one)]
-    updated = [one for one in available if replicas.is_updated(snapshot, one)]
+    updated = {one for one in range(wanted) if replicas.is_updated(snapshot, one)}
+    available = [one for one in range(wanted) if one in updated or replicas.is_available(snapshot, one)]
     is_updating = rollout.is_running(held)
     parts = _parts(snapshot, held)
     found = held.conditions
@@ -115,6 +115,16 @@ def is_urgent(held: PodCliqueSetStatus | None, wanted: PodCliqueSetStatus) -> bo
     if _course(held.update_progress) != _course(wanted.update_progress):
         return True
     return any(_is_bad_news(held, wanted, type) for type in (AVAILABLE, DEGRADED, UPDATING, levels.CONDITION))
+
+
+def gist(wanted: PodCliqueSetStatus) -> PodCliqueSetStatus:
+    """A status without the times that follow the clock: two that differ only there say the same."""
+    return replace(
+        wanted,
+        conditions=tuple(replace(one, last_transition_time="") for one in wanted.conditions),
+        last_errors=tuple(replace(one, observed_at="") for one in wanted.last_errors),
+        last_operation=None,
+    )
 
 
 def gang_summaries(gangs: Sequence[PodGang]) -> tuple[PodGangSummary, ...]:

@@ -22,6 +22,9 @@ from grove.operator.views import PodCliqueView
 
 PATIENCE: Final = datetime.timedelta(seconds=5)
 """A gang that is not whole so long after its first PodClique came is written all the same, to be seen and explained."""
+A_CROWD: Final = datetime.timedelta(seconds=0.1)
+"""So much later for each other gang that is awaited: all their pods are being made, which takes its time."""
+LONGEST: Final = datetime.timedelta(seconds=30)
 
 Held = Callable[[str], tuple[PodCliqueView, Sequence[PodView]] | None]
 """The PodClique of a name with its pods, if there is one and it is the set's."""
@@ -52,6 +55,11 @@ def members(tree: Tree, place: GangPlace, held: Held) -> list[Member]:
     return [_member(tree, one, held) for one in tree.gang_cliques(place)]
 
 
+def all_whole(tree: Tree, place: GangPlace, held: Held) -> bool:
+    """Whether `members` would be whole. Looks at the last ones first, which come last: mostly at one."""
+    return all(_member(tree, one, held).is_whole for one in reversed(tree.gang_cliques(place)))
+
+
 def _member(tree: Tree, place: CliquePlace, held: Held) -> Member:
     template = tree.cliques[place.clique].spec
     name = tree.clique_name(place)
@@ -79,10 +87,10 @@ def only_named(members: Iterable[Member], gang: PodGang) -> list[Member]:
     return [replace(one, pods=tuple([pod for pod in one.pods if pod.metadata.name in named])) for one in members]
 
 
-def due(members: Iterable[Member]) -> datetime.datetime | None:
-    """When the gang is to be written even if it is not whole; None while it has no PodClique."""
-    made = [moment(one.clique.metadata.creation_timestamp or "") for one in members if one.clique is not None]
-    return min(made) + PATIENCE if made else None
+def due(cliques: Iterable[PodCliqueView], others: int = 0) -> datetime.datetime | None:
+    """When the gang is written even if it is not whole; None while it has no PodClique. `others` are awaited too."""
+    made = min((one.metadata.creation_timestamp or "" for one in cliques), default=None)  # they are all written alike
+    return None if made is None else moment(made) + min(PATIENCE + others * A_CROWD, LONGEST)
 
 
 def strays(members: Iterable[Member], gang: str) -> list[PodView]:

@@ -63,6 +63,7 @@ class PodGangReconciler:
         self._backends = backends
         self._topology_enabled = topology_enabled
         self._pace: Pace[Key] = Pace()
+        self._awaited: set[Key] = set()  # gangs that are not written, because they are not whole yet
         self._filled: dict[Key, float] = {}  # of gangs that lack pods: since when, or when they were last written
 
     async def __call__(self, key: Key) -> Outcome:
@@ -83,6 +84,7 @@ class PodGangReconciler:
     def _forget(self, key: Key) -> None:
         self._pace.forget(key)
         self._filled.pop(key, None)
+        self._awaited.discard(key)
 
     # Looking
 
@@ -110,14 +112,14 @@ class PodGangReconciler:
         place = next((one for one in tree.gangs() if tree.gang_name(one) == key.name), GangPlace(-1))
         return tree, place
 
-    def _members(self, tree: Tree, place: GangPlace) -> list[Member]:
+    def _held(self, tree: Tree) -> gang_members.Held:
         def held(name: str) -> tuple[PodCliqueView, Sequence[PodView]] | None:
             clique = self._world.cliques.get(name, tree.namespace)
             if clique is None or not self._world.is_part_of(clique.metadata, tree.pcs):
                 return None
             return clique, self._world.pods_of(clique)
 
-        return gang_members.members(tree, place, held)
+        return held
 
     def _wanted(self, tree: Tree, place: GangPlace, members: Sequence[Member]) -> plan.Wanted:
         name = levels.binding_name(tree.template)
@@ -129,12 +131,14 @@ class PodGangReconciler:
     # Doing
 
     async def _keep(self, key: Key, tree: Tree, place: GangPlace, held: PodGang | None) -> Outcome:
-        members = self._members(tree, place)
-        whole = gang_members.is_whole(members)
-        if held is None and not whole:
-            due = gang_members.due(members)
+        if held is None and not gang_members.all_whole(tree, place, self._held(tree)):
+            self._awaited.add(key)
+            due = gang_members.due(self._world.gang_cliques(*key), len(self._awaited) - 1)
             if due is None or self._clock.wall() < due:
                 return None if due is None else RequeueAt(due)
+        self._awaited.discard(key)
+        members = gang_members.members(tree, place, self._held(tree))
+        whole = gang_members.is_whole(members)
         if held is not None and not is_controlled_by(held.metadata, tree.pcs.metadata):
             raise self._failed(tree.pcs, key.name, _foreign(key, tree))
         await self._relabel(tree.pcs, key.name, members)
@@ -205,8 +209,9 @@ class PodGangReconciler:
         if patch is None:
             self._pace.forget(key)
             return None
-        if not status.is_urgent(held.status, wanted):
-            wait = self._pace.wait(key, status.gist(wanted), self._clock.monotonic())
+        patience = status.patience(held.status, wanted, reported=reports)
+        if patience is not None:
+            wait = self._pace.wait(key, status.gist(wanted), self._clock.monotonic(), patience)
             if wait > 0:
                 return RequeueAfter(wait)
         write = self._writer.patch(

@@ -2,11 +2,15 @@
 
 Grove says whether the gang is whole (`Initialized`). The rest is the scheduler's: phase, `Scheduled`, `Ready`. For
 schedulers that know nothing of gangs the operator works it out from the pods. Conditions of others are kept.
+
+A scheduler that reports gangs sees by the references that a gang was written whole, and says `Initialized` with what it
+says first: one write less for each gang. Only where it says nothing for long does the operator.
 """
 
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
@@ -18,12 +22,16 @@ from grove.api.kinds.meta import Condition
 from grove.api.kinds.podgang import PodGangStatus
 from grove.operator import pods
 from grove.operator.podgang.members import Member
+from grove.runtime.pace import STEADY, Patience
 
 Phase = Literal["Pending", "Starting", "Running"]
 
 INITIALIZED: Final = "Initialized"
 SCHEDULED: Final = "Scheduled"
 READY: Final = "Ready"
+
+LEFT_TO_THE_SCHEDULER: Final = Patience(quiet=30.0, longest=30.0)
+"""How long a scheduler that reports gangs may take to say of a gang that was written whole that it is."""
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -34,6 +42,8 @@ class Count(msgspec.Struct, frozen=True):
     scheduled: int
     ready: int
     """Ready, or over and to stay so."""
+    refusals: tuple[str, ...] = ()
+    """Why there is no room, of each pod of which the scheduler says so."""
 
 
 def count(members: Iterable[Member]) -> list[Count]:
@@ -43,9 +53,15 @@ def count(members: Iterable[Member]) -> list[Count]:
             one.minimum,
             sum(1 for pod in one.pods if pods.is_scheduled(pod)),
             sum(1 for pod in one.pods if pods.is_ready(pod) or pods.is_done(pod)),
+            tuple([why for pod in one.pods if (why := pods.why_unschedulable(pod)) and not pods.is_scheduled(pod)]),
         )
         for one in members
     ]
+
+
+REWORDED: Final = Patience(quiet=5.0, longest=30.0)
+"""Where only the scheduler's words differ: in a full cluster their numbers change with every pod that comes or goes."""
+SAYS: Final = "; the scheduler says: "
 
 
 def is_initialized(held: PodGangStatus | None) -> bool:
@@ -75,6 +91,21 @@ def is_urgent(held: PodGangStatus | None, wanted: PodGangStatus) -> bool:
     )
 
 
+def patience(held: PodGangStatus | None, wanted: PodGangStatus, *, reported: bool) -> Patience | None:
+    """How long the difference may be held back; None: not at all. `reported`: the scheduler reports gangs itself."""
+    said = None if held is None else _status(held, INITIALIZED)
+    if reported and said is None and is_initialized(wanted):
+        return LEFT_TO_THE_SCHEDULER
+    if is_urgent(held, wanted):
+        return None
+    return STEADY if held is None or _unquoted(held) != _unquoted(wanted) else REWORDED
+
+
+def _unquoted(status: PodGangStatus) -> object:
+    """What a status says, without the words of a scheduler."""
+    return status.phase, tuple((one.type, one.status, one.message.partition(SAYS)[0]) for one in status.conditions)
+
+
 def gist(status: PodGangStatus) -> object:
     """What a status says, without the times at which it came to say so."""
     return status.phase, tuple((one.type, one.status, one.reason, one.message) for one in status.conditions)
@@ -97,7 +128,7 @@ def _reported(held: PodGangStatus, counts: Sequence[Count], now: datetime.dateti
     was_ready = conditions.is_true(held.conditions, READY)
     found = held.conditions
     if short:
-        message = f"Not enough pods are scheduled: {_listed(short)}"
+        message = f"Not enough pods are scheduled: {_listed(short)}{_refused(counts)}"
         found = conditions.put(found, SCHEDULED, "False", "PodGangNotScheduled", message, now=now)
     else:
         message = "Of each pod group the minimum is scheduled"
@@ -117,12 +148,23 @@ def _reported(held: PodGangStatus, counts: Sequence[Count], now: datetime.dateti
     )
 
 
+def _refused(counts: Sequence[Count]) -> str:
+    """What the scheduler says most often of the pods of groups that lack some; of equally many, the first by letter."""
+    said = Counter(why for one in counts if one.scheduled < one.minimum for why in one.refusals)
+    if not said:
+        return ""
+    why = min(said, key=lambda text: (-said[text], text))
+    return f"{SAYS}{why if len(why) <= QUOTED else why[:QUOTED] + '…'}"
+
+
 def _status(status: PodGangStatus, type: str) -> str | None:
     found = conditions.find(status.conditions, type)
     return None if found is None else found.status
 
 
 _LISTED: Final = 5
+QUOTED: Final = 500
+"""So many characters of what a scheduler says."""
 
 
 def _listed(texts: Sequence[str]) -> str:

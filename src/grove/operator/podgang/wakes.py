@@ -1,11 +1,12 @@
 """Which changes of the cluster concern which PodGangs. Pure: they only look things up in the caches.
 
-Thousands of pods come up at once. What changes nothing in a PodGang, such as a container that starts, wakes nobody.
+Thousands of pods come up at once. What changes nothing in a PodGang, such as a container that starts, wakes nobody; nor
+does a pod of a gang that is not written yet while a PodClique of it is known to lack others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grove.api import labels, names
 from grove.api.kinds.meta import ObjectMeta
@@ -45,6 +46,8 @@ class Wakes:
     def __init__(self, world: World, backends: Backends) -> None:
         self._world = world
         self._backends = backends
+        self._lacking: dict[Key, set[str]] = {}
+        """Of gangs that are not there yet: the uids of PodCliques that lack pods, as far as they were looked at."""
 
     def of_pod(self, change: Change[PodView]) -> Iterator[Key]:
         """The gang of its PodClique, and those that its label names."""
@@ -54,11 +57,30 @@ class Wakes:
         for pod in (old, new):
             if pod is None:
                 continue
-            yield from _labelled(pod.metadata)
             owner = controller_of(pod.metadata)
             clique = None if owner is None else self._world.cliques.by_uid(owner.uid)
-            if clique is not None:
-                yield from _labelled(clique.metadata)
+            if clique is None:
+                yield from _labelled(pod.metadata)
+                continue
+            for key in {*_labelled(pod.metadata), *_labelled(clique.metadata)}:
+                if self._world.gangs.get(key.name, key.namespace) is not None or self._may_be_whole(key, clique):
+                    yield key
+
+    def _may_be_whole(self, key: Key, clique: PodCliqueView) -> bool:
+        """Whether no PodClique of a gang is known to lack pods, now that one of them was looked at anew."""
+        lacking, uid = self._lacking.setdefault(key, set()), clique.metadata.uid or ""
+        if _lacks_pods(clique, self._world.pods_of(clique)):
+            lacking.add(uid)
+            return False
+        return self._is_let_go(key, uid)
+
+    def _is_let_go(self, key: Key, uid: str) -> bool:
+        """Forgets a PodClique; whether no other one of its gang is known to lack pods."""
+        lacking = self._lacking.get(key, set())
+        lacking.discard(uid)
+        if not lacking:
+            self._lacking.pop(key, None)
+        return not lacking
 
     def _facts(self, pod: PodView) -> object:
         """What of a pod its gang depends on."""
@@ -66,7 +88,8 @@ class Wakes:
         label = (pod.metadata.labels or {}).get(labels.POD_GANG)
         if self._backends.of(pod.spec.scheduler_name).reports_gangs:
             return active, label
-        return active, label, pods.is_scheduled(pod), pods.is_ready(pod) or pods.is_done(pod)
+        is_well = pods.is_ready(pod) or pods.is_done(pod)
+        return active, label, pods.is_scheduled(pod), is_well, pods.why_unschedulable(pod)
 
     def of_clique(self, change: Change[PodCliqueView]) -> Iterator[Key]:
         old, new = change
@@ -74,7 +97,9 @@ class Wakes:
             return
         for clique in (old, new):
             if clique is not None:
-                yield from _labelled(clique.metadata)
+                for key in _labelled(clique.metadata):
+                    self._is_let_go(key, clique.metadata.uid or "")  # its pods tell again what it lacks
+                    yield key
 
     def of_group(self, change: Change[PodCliqueScalingGroup]) -> Iterator[Key]:
         """The gangs of its copies, and the base gang that holds the first ones."""
@@ -98,6 +123,7 @@ class Wakes:
             return
         for gang in (old, new):
             if gang is not None:
+                self._lacking.pop(key_of(gang.metadata), None)
                 yield key_of(gang.metadata)
 
     def of_set(self, change: Change[PodCliqueSet]) -> Iterator[Key]:
@@ -128,6 +154,11 @@ def _labelled(metadata: ObjectMeta) -> Iterator[Key]:
     name = (metadata.labels or {}).get(labels.POD_GANG)
     if name is not None:
         yield Key(metadata.namespace or "", name)
+
+
+def _lacks_pods(clique: PodCliqueView, found: Sequence[PodView]) -> bool:
+    wanted = clique.spec.replicas
+    return len(found) < wanted or sum(map(pods.is_active, found)) < wanted
 
 
 def _clique_facts(clique: PodCliqueView) -> object:

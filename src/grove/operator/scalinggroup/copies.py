@@ -48,47 +48,64 @@ def look(tree: Tree, place: GroupPlace, replicas: int, members: Iterable[PodCliq
     ]
 
 
+class _Member(msgspec.Struct, frozen=True):
+    """How a member fares that is to stay. Its pods are gone through once: there are many, and this is asked often."""
+
+    view: PodCliqueView
+    is_old: bool
+    has_old_pods: bool
+    is_scheduled: bool
+    is_available: bool
+    is_healthy: bool
+    progressed: str
+    """A time as it is written; empty if nothing has come about."""
+
+    @property
+    def is_updated(self) -> bool:
+        return self.is_available and not (self.is_old or self.has_old_pods)
+
+    @property
+    def breached_since(self) -> datetime.datetime | None:
+        """A status that says so after its pods have recovered is late, and must not stop them."""
+        since = progress.breached_since(self.view)
+        return since if since is not None and progress.ever_scheduled(self.view) and not self.is_healthy else None
+
+
 def _look(tree: Tree, places: Sequence[CliquePlace], held: dict[str, PodCliqueView], pods_of: PodsOf) -> Copy:
     found = [(place, held[name]) for place in places if (name := tree.clique_name(place)) in held]
-    staying = [(place, view, pods_of(view)) for place, view in found if not cliquesync.is_going(view)]
+    staying = [_member(tree, place, view, pods_of(view)) for place, view in found if not cliquesync.is_going(view)]
     is_whole = len(staying) == len(places)
-    updated = sum(progress.clique_updated(view, of, tree.template_hashes[place.clique]) for place, view, of in staying)
+    times = max([one.progressed for one in staying], default="")  # they are all written alike
     return Copy(
         index=places[0].copy,
-        members=tuple(view for _, view in found),
-        is_old=any(not cliquesync.follows_template(tree, place, view) for place, view, _ in staying),
-        has_old_pods=any(
-            pods.made_from(of, tree.template_hashes[place.clique]) < pods.count(of).active for place, _, of in staying
-        ),
-        is_scheduled=is_whole and all(progress.clique_scheduled(view, of) for _, view, of in staying),
-        is_available=is_whole and all(progress.clique_available(view, of) for _, view, of in staying),
-        is_updated=is_whole and updated == len(places),
-        is_healthy=is_whole and all(_is_healthy(view, of) for _, view, of in staying),
-        updated_members=updated,
-        breached_since=min(filter(None, (_breached_since(view, of) for _, view, of in staying)), default=None),
-        progressed=max(filter(None, (_progressed(view, of) for _, view, of in staying)), default=None),
+        members=tuple([view for _, view in found]),
+        is_old=any(one.is_old for one in staying),
+        has_old_pods=any(one.has_old_pods for one in staying),
+        is_scheduled=is_whole and all(one.is_scheduled for one in staying),
+        is_available=is_whole and all(one.is_available for one in staying),
+        is_updated=is_whole and all(one.is_updated for one in staying),
+        is_healthy=is_whole and all(one.is_healthy for one in staying),
+        updated_members=sum([one.is_updated for one in staying]),
+        breached_since=min(filter(None, [one.breached_since for one in staying]), default=None),
+        progressed=conditions.moment(times) if times else None,
     )
 
 
-def _is_healthy(view: PodCliqueView, of: Sequence[PodView]) -> bool:
-    return pods.count(of).healthy >= progress.required(view)
+def _member(tree: Tree, place: CliquePlace, view: PodCliqueView, of: Sequence[PodView]) -> _Member:
+    counts, needed = pods.count(of), progress.required(view)
+    return _Member(
+        view=view,
+        is_old=not cliquesync.follows_template(tree, place, view),
+        has_old_pods=pods.made_from(of, tree.template_hashes[place.clique]) < counts.active,
+        is_scheduled=counts.scheduled >= needed,
+        is_available=counts.serving >= needed,
+        is_healthy=counts.healthy >= needed,
+        progressed=max(view.metadata.creation_timestamp or "", *[_ready_since(pod) for pod in of], ""),
+    )
 
 
-def _breached_since(view: PodCliqueView, of: Sequence[PodView]) -> datetime.datetime | None:
-    """A status that says so after its pods have recovered is late, and must not stop them."""
-    since = progress.breached_since(view)
-    if since is None or not progress.ever_scheduled(view):
-        return None
-    return None if _is_healthy(view, of) else since
-
-
-def _progressed(view: PodCliqueView, of: Sequence[PodView]) -> datetime.datetime | None:
-    made = view.metadata.creation_timestamp
-    times = [] if made is None else [made]
-    for pod in of:
-        times += [
-            one.last_transition_time
-            for one in pod.status.conditions
-            if one.type == "Ready" and one.status == "True" and one.last_transition_time
-        ]
-    return conditions.moment(max(times)) if times else None  # they are all written alike
+def _ready_since(pod: PodView) -> str:
+    for one in pod.status.conditions:
+        if one.type == "Ready":
+            return (one.last_transition_time or "") if one.status == "True" else ""
+    return ""

@@ -9,9 +9,29 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from grove.api.fields import JSON
+from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.operator import cliquesync
 from grove.operator.tree import GroupPlace, Tree
 from grove.operator.views import PodCliqueView
+
+
+def basis(tree: Tree, place: GroupPlace, group: PodCliqueScalingGroup, existing: Iterable[PodCliqueView]) -> object:
+    """All that a plan follows from while no copy leaves: where it is the same again, so is the plan.
+
+    To compare it costs next to nothing; to plan means to make every member, in order to find that it is so already.
+    """
+    return (
+        tree.pcs.metadata.uid,
+        tree.pcs.metadata.generation,
+        tree.pcs.metadata.annotations,
+        group.metadata.uid,
+        group.spec.replicas,
+        [tree.copies(place.replica, name) for name in tree.groups],
+        [
+            (of.uid, of.generation, of.deletion_timestamp, of.labels, of.annotations, of.finalizers)
+            for of in (one.metadata for one in existing)
+        ],
+    )
 
 
 def plan(

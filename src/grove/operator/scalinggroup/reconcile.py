@@ -19,10 +19,10 @@ from grove.kube.errors import Conflict, NotFound
 from grove.kube.events import Recorder
 from grove.kube.regarding import regarding
 from grove.operator import cliquesync, delays, owners, places
+from grove.operator.ease import Ease
 from grove.operator.resources import POD_CLIQUES, SCALING_GROUPS
 from grove.operator.scalinggroup import copies, plan, rollout, status, termination
 from grove.operator.scalinggroup.copies import Copy
-from grove.operator.scalinggroup.ease import Ease
 from grove.operator.scalinggroup.members import SOON, MemberWriter, Owners, Written
 from grove.operator.scalinggroup.rollout import Rollout, Situation
 from grove.operator.scalinggroup.status import Observation
@@ -49,6 +49,11 @@ class _Seen(msgspec.Struct, frozen=True, kw_only=True):
     termination: Termination
     on_delete: bool
 
+    @property
+    def leaving(self) -> tuple[int, ...]:
+        """The copies that are replaced or terminated now."""
+        return (*self.rollout.replace, *self.termination.terminate)
+
 
 class ScalingGroupReconciler:
     """See the top of the module."""
@@ -61,6 +66,7 @@ class ScalingGroupReconciler:
         self._clock = clock
         self._pace: Pace[Key] = Pace()
         self._ease: Ease[Key] = Ease()
+        self._settled: dict[Key, object] = {}  # what the last plan was made from, of groups that needed nothing
 
     async def __call__(self, key: Key) -> Outcome:
         try:
@@ -73,6 +79,7 @@ class ScalingGroupReconciler:
         if group is None or group.metadata.deletion_timestamp is not None:
             self._pace.forget(key)
             self._ease.forget(key)
+            self._settled.pop(key, None)
             if group is not None:
                 await self._release(group)
             return None
@@ -138,7 +145,11 @@ class ScalingGroupReconciler:
 
     async def _write(self, seen: _Seen) -> Written:
         """The members: what is missing, what differs, what is not wanted."""
-        group = seen.group
+        group, members = seen.group, self._world.members_of(seen.group)
+        key = key_of(group.metadata)
+        basis = plan.basis(seen.tree, seen.place, group, members)
+        if not seen.leaving and self._settled.get(key) == basis:
+            return Written()
         reasons = dict.fromkeys(seen.rollout.replace, "it is made anew from the new templates")
         delay = seen.tree.template.termination_delay or "the termination delay"
         reasons |= dict.fromkeys(seen.termination.terminate, f"it was below its minimum for {delay}; it is made anew")
@@ -146,11 +157,15 @@ class ScalingGroupReconciler:
             seen.tree,
             seen.place,
             group.spec.replicas,
-            self._world.members_of(group),
+            members,
             owner=owners.reference(SCALING_GROUPS, group.metadata),
             leaving=reasons.keys(),
             on_delete=seen.on_delete,
         )
+        if planned or seen.leaving:
+            self._settled.pop(key, None)
+        else:
+            self._settled[key] = basis
         cliques = len(seen.tree.groups[seen.place.group].clique_names)
         whose = Owners(pcs=seen.pcs.metadata, group=group.metadata, cliques=cliques)
         return await self._members.write(planned, whose, reasons)

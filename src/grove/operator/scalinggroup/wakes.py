@@ -7,9 +7,11 @@ pods are left. A thousand pods that come up wake their group a few times, not a 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
+from grove.api import labels
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podcliqueset_status import PodCliqueSetStatus
 from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
@@ -61,10 +63,15 @@ def of_set(world: World, change: Change[PodCliqueSet]) -> Iterable[Key]:
 class _Facts(msgspec.Struct, frozen=True):
     """What of a member's pods decides about its copy."""
 
-    is_scheduled: bool
-    is_available: bool
-    is_healthy: bool
-    hashes: frozenset[str]
+    is_scheduled: bool = False
+    is_available: bool = False
+    is_healthy: bool = False
+    strangers: frozenset[str] = frozenset()
+    """The hashes of pods that were made from another template than the PodClique has now."""
+
+
+_NOTHING: Final = _Facts()
+"""What can be said of a PodClique that has yet to make its pods."""
 
 
 class Members:
@@ -95,7 +102,7 @@ class Members:
             return ()
         keys = _owner(clique)
         uid = clique.metadata.uid or ""
-        if keys and self._facts.get(uid) != (facts := self._look(clique)):
+        if keys and self._facts.get(uid, _NOTHING) != (facts := self._look(clique)):
             self._facts[uid] = facts
             return keys
         return ()
@@ -103,11 +110,12 @@ class Members:
     def _look(self, clique: PodCliqueView) -> _Facts:
         active = [pod for pod in self._world.pods_of(clique) if pods.is_active(pod)]
         needed = progress.required(clique)
+        own = (clique.metadata.labels or {}).get(labels.POD_TEMPLATE_HASH, "")
         return _Facts(
             is_scheduled=progress.scheduled(active) >= needed,
             is_available=progress.serving(active) >= needed,
             is_healthy=pods.count(active).healthy >= needed,
-            hashes=frozenset(pods.template_hash(pod) for pod in active),
+            strangers=frozenset(map(pods.template_hash, active)) - {own},
         )
 
 

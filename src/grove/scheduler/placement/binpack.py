@@ -17,6 +17,7 @@ import numpy as np
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.predicates.rule import Counts
 
+_COST: Final = 3
 _TURN: Final = 60
 """Steps of the first turn."""
 _PATTERNS: Final = 4_000
@@ -142,7 +143,7 @@ class _Packing:
                     chosen.pop()
                 continue
             self._turn -= 1
-            if self._turn < 0 or not self._budget.spend():
+            if self._turn < 0 or not self._budget.spend(_COST):
                 return None
             rest = tuple(left - taken for left, taken in zip(rests[-1], pattern, strict=True))
             place = len(stack)

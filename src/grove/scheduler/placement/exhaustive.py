@@ -19,6 +19,7 @@ from grove.scheduler.predicates.rule import Counts, Mask
 MOST_PODS: Final = 12
 MOST_NODES: Final = 12
 _STEPS: Final = 4_000
+_COST: Final = 10
 
 
 class Exhaustive:
@@ -57,7 +58,7 @@ class Exhaustive:
                     continue
                 self._seen.add(state)
                 self._steps += 1
-                if self._steps > _STEPS or not self._budget.spend():
+                if self._steps > _STEPS or not self._budget.spend(_COST):
                     self.complete = False
                     return True
                 self._cluster.put(Placed(pod.uid, pod.namespace, pod.name, pod.cls, slot, gang=self._problem.gang.key))

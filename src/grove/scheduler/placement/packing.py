@@ -237,7 +237,7 @@ class Packing:
             )
             for (kind, _), members in merged.items()
         ]
-        answer = pack(as_tuples(free[:, useful]), items, self._budget, max(_EXACT_STEPS, self._budget.left // 3))
+        answer = pack(as_tuples(free[:, useful]), items, self._budget, max(_EXACT_STEPS, self._budget.left // 9))
         if answer.counts is None:
             return None, answer.proven
         found: list[list[int]] = [[0] * free.shape[1] for _ in loads]

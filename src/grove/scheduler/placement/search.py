@@ -21,6 +21,7 @@ from grove.scheduler.placement.supply import Supply
 from grove.scheduler.placement.wear import wear
 from grove.scheduler.predicates.rule import Counts, Mask
 
+_COST: Final = 5
 _EAGER: Final = 6
 """Failures after which states are remembered: most searches have none."""
 
@@ -182,7 +183,7 @@ class Search:
                     self._memo[frame.key] = self._missing(frame.quality)
                 frames.pop()
                 continue
-            if not self._budget.spend() or (outcome.regions is not None and self._budget.spent > self._until):
+            if not self._budget.spend(_COST) or (outcome.regions is not None and self._budget.spent > self._until):
                 outcome.complete = False
                 break
             if not self._apply(frame, choice, outcome):

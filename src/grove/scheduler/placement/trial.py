@@ -6,6 +6,7 @@ left goes first; dead ends are taken back within a number of steps. A refusal pr
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -16,10 +17,33 @@ from grove.scheduler.gangs import Pending
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.placement.problem import Problem
 from grove.scheduler.placement.region import Region
-from grove.scheduler.predicates.rule import Slots
+from grove.scheduler.predicates.rule import Counts, Slots
 
-_STEPS: Final = 400
-"""Pods put in vain for one scope in one region."""
+_STEPS: Final = 40
+"""Pods put in vain in the first attempt for one scope in one region."""
+
+
+_PROBES: Final = 64
+_COST: Final = 20
+"""Steps that a pod costs."""
+
+
+class _Taste(NamedTuple):
+    """Which nodes are tried first."""
+
+    spread: bool = False
+    """Emptier ones, else fuller ones."""
+    noise: float = 0.0
+    by_nodes: bool = False
+    """Whether the class with the fewest nodes goes first, instead of the one with the fewest places."""
+
+
+_TASTES: Final = (
+    _Taste(),
+    _Taste(spread=True),
+    _Taste(by_nodes=True),
+    *(_Taste(noise=noise, by_nodes=number % 2 == 1) for number, noise in enumerate((1.0, 1.0, 0.05, 3.0, 0.5) * 8)),
+)
 
 
 class Trial:
@@ -41,13 +65,44 @@ class Trial:
         slots = region.slots
         if self._problem.gang.within is not None:
             slots = slots[self._problem.gang.within[slots]]
-        for spread in (False, True):
-            found = _Attempt(self._problem, self._budget, slots, pods, spread).run()
+        apart = [self._domains(one[0], slots) for one in pods]
+        dice = random.Random(len(slots))  # noqa: S311 - the same every time
+        for number, taste in enumerate(_TASTES):
+            steps = _STEPS + number * _STEPS // 4
+            attempt = _Attempt(self._problem, self._budget, slots, pods, apart, taste, dice, steps)
+            found = attempt.run()
             if found is not None:
                 self.put_so_far.append(found)
                 self._marks.append(mark)
                 return True
+            if attempt.exhausted:
+                break
         cluster.rollback(mark)
+        return None
+
+    def _domains(self, pod: Pending, slots: Slots) -> Slots | None:
+        """By slot the number of a domain that takes only one pod of a class, as far as pods put there for a moment
+        tell; None: pods of the class do not keep apart."""
+        cluster = self._problem.cluster
+        if not cluster.only_shrinks(pod.cls) or not cluster.interacts([pod.cls]):
+            return None
+        found = np.arange(len(slots))
+        left = cluster.capacity(pod.cls)[slots] > 0
+        alone = True
+        for _ in range(_PROBES):
+            at = int(left.argmax())
+            if not left[at]:
+                return None if alone else found
+            mark = cluster.mark()
+            cluster.put(Placed(pod.uid, pod.namespace, pod.name, pod.cls, int(slots[at]), gang=self._problem.gang.key))
+            closed = left & (cluster.capacity(pod.cls)[slots] == 0)
+            cluster.rollback(mark)
+            if not closed[at] and int(closed.sum()) == 0:
+                return None
+            alone = alone and int(closed.sum()) == 1
+            found[closed] = found[at]
+            left &= ~closed
+            left[at] = False
         return None
 
     def undo(self) -> None:
@@ -76,15 +131,33 @@ class _Level(NamedTuple):
 class _Attempt:
     """A search in depth over pods, each class's in their order."""
 
-    def __init__(self, problem: Problem, budget: Budget, slots: Slots, pods: list[list[Pending]], spread: bool) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        budget: Budget,
+        slots: Slots,
+        pods: list[list[Pending]],
+        apart: list[Slots | None],
+        taste: _Taste,
+        dice: random.Random,
+        steps: int,
+    ) -> None:
         self._problem = problem
         self._cluster: Cluster = problem.cluster
         self._budget = budget
         self._slots = slots
         self._pods = pods
-        self._spread = spread
+        self._apart = apart
+        self._taste = taste
+        self._dice = dice
+        self._steps = steps
+        self.exhausted = False
+        """Whether everything was tried."""
         self._next = [0] * len(pods)
         self._shrinks = [self._cluster.only_shrinks(one[0].cls) for one in pods]
+        self._rows = sorted({row for one in pods for row, _ in one[0].cls.requests})
+        self._requests = np.array([[dict(one[0].cls.requests).get(row, 0) for row in self._rows] for one in pods])
+        self._scale = 1.0 / np.maximum(self._cluster.allocatable[self._rows][:, slots].max(axis=1, initial=1), 1)
 
     def run(self) -> list[tuple[Pending, int]] | None:
         """Pods and slots, put; None: nothing is put."""
@@ -104,6 +177,7 @@ class _Attempt:
             # Forward with the next slot of the last decision, back where it has none left.
             while True:
                 if not stack:
+                    self.exhausted = not self._budget.is_spent
                     return None
                 level = stack[-1]
                 if len(chosen) == len(stack):
@@ -111,13 +185,13 @@ class _Attempt:
                     self._next[level.which] -= 1
                     cluster.take(pod.uid)
                     vain += 1
-                    if vain > _STEPS:
+                    if vain > self._steps:
                         cluster.rollback(level.mark)
                         stack.pop()
                         while stack:
                             cluster.rollback(stack.pop().mark)
                         return None
-                if level.slots and self._budget.spend():
+                if level.slots and self._budget.spend(_COST):
                     break
                 cluster.rollback(level.mark)
                 stack.pop()
@@ -128,27 +202,47 @@ class _Attempt:
             chosen.append((pod, slot))
 
     def _decide(self) -> tuple[int, list[int]] | None:
-        """The class with the fewest places, and its slots, the best last; None: some class has too few."""
-        best: tuple[int, int] | None = None
-        best_room = np.zeros(0, np.int64)
-        for which, pods in enumerate(self._pods):
-            left = len(pods) - self._next[which]
-            if not left:
-                continue
-            room = self._cluster.capacity(pods[0].cls)[self._slots]
-            total = int(room.sum())
-            if total < left and self._shrinks[which]:
-                return None
-            open_slots = int(np.count_nonzero(room))
-            if open_slots and (best is None or (open_slots - left, which) < best):
-                best = (open_slots - left, which)
-                best_room = room
-        if best is None:
+        """The class with the fewest places, and its slots, the best last; None: this leads nowhere."""
+        rooms = {
+            which: self._cluster.capacity(pods[0].cls)[self._slots]
+            for which, pods in enumerate(self._pods)
+            if self._next[which] < len(pods)
+        }
+        left = {which: len(self._pods[which]) - self._next[which] for which in rooms}
+        places = {which: self._places(which, room) for which, room in rooms.items()}
+        if any(self._shrinks[which] and count < left[which] for which, count in places.items()):
             return None
-        which = best[1]
-        at = np.flatnonzero(best_room)
+        free = self._cluster.free[self._rows][:, self._slots]
+        if all(self._shrinks[which] for which in rooms) and self._is_wasted(rooms, left, free):
+            return None
+        by_nodes = self._taste.by_nodes
+        candidates = [
+            (int(np.count_nonzero(rooms[which])) - left[which] if by_nodes else count - left[which], which)
+            for which, count in places.items()
+            if count
+        ]
+        if not candidates:
+            return None
+        which = min(candidates)[1]
+        at = np.flatnonzero(rooms[which])
+        looseness = self._scale @ free[:, at]
+        if self._taste.noise:
+            looseness += [self._taste.noise * self._dice.random() for _ in range(len(at))]
+        keys = [-at, looseness if self._taste.spread else -looseness]
         dislike = self._problem.kinds[self._problem.kind_of[self._pods[which][0].cls]].dislike
-        keys = [-at, best_room[at] if self._spread else -best_room[at]]
         if dislike is not None:
             keys.append(-dislike[self._slots[at]])
         return which, self._slots[at][np.lexsort(keys)].tolist()
+
+    def _places(self, which: int, room: Counts) -> int:
+        """How many more pods of a class find a place at most."""
+        apart = self._apart[which]
+        if apart is None:
+            return int(room.sum())
+        return int(np.count_nonzero(np.bincount(apart[room > 0])))
+
+    def _is_wasted(self, rooms: dict[int, Counts], left: dict[int, int], free: Counts) -> bool:
+        """Whether the nodes on which anything can still go have too little of a resource for all."""
+        useful = np.logical_or.reduce([room > 0 for room in rooms.values()])
+        need = sum(self._requests[which] * count for which, count in left.items())
+        return bool((np.where(useful, np.maximum(free, 0), 0).sum(axis=1) < need).any())

@@ -25,6 +25,7 @@ from grove.scheduler.volumeneeds import Volumes, Wanted
 
 NO_VOLUME: Final = "no volume fits a claim, and none can be made"
 NO_ROOM: Final = "not enough storage left to make a volume for a claim"
+PROMISED_ELSEWHERE: Final = "a claim of the pod gets its volume elsewhere, for another pod"
 ELSEWHERE: Final = "a volume of the pod cannot be used there"
 _MOST_KNOWN: Final = 1024
 
@@ -178,6 +179,9 @@ class VolumeBinding(Lenient):
         if (static is None or static[0]) and (limit is None or limit[slot]):
             return ""
         for wanted in needs.wanted:
+            promise = self._promises.claims.get(wanted.claim) if wanted.claim else None
+            if promise is not None and not self._kept(wanted, promise)[slot]:
+                return PROMISED_ELSEWHERE
             if self._provisioning.lacks_room(wanted, slot):
                 return NO_ROOM
         return NO_VOLUME

@@ -102,6 +102,16 @@ class Board:
         """The nodes on which it has pods."""
         return list(dict.fromkeys([at for _, at, _ in self._pods[unit.index]]))
 
+    def likeness(self, unit: Unit) -> object | None:
+        """Equal for units that make the same room: each on nodes of its own, which are alike. None: it has company."""
+        found = []
+        for at, amounts in self._sums.get(unit.index, ()):
+            if len(self.on[at]) > 1:
+                return None
+            allowed = tuple([mask[at] for mask in self._allowed])
+            found.append((tuple(self._free[at]), tuple(amounts), allowed))
+        return tuple(sorted(found)) or None
+
     # Pods gone, whoever decided it
 
     def lift(self, unit: Unit) -> None:

@@ -21,13 +21,15 @@ from grove.scheduler.preemption.bounds import Bounds, Least
 from grove.scheduler.preemption.needs import Need
 from grove.scheduler.preemption.running import Cost, Policy
 from grove.scheduler.preemption.trial import Trial
-from grove.scheduler.preemption.units import Unit, Units
+from grove.scheduler.preemption.units import Unit, Units, dominates
 from grove.scheduler.verdicts import Found, NotFound
 
 EXHAUSTED: Final = 16
 """So many units are gone through in all combinations."""
 COMBINATIONS: Final = 4_000
 """Steps of going through, for one domain."""
+ALL_COMBINATIONS: Final = 20_000
+"""For all domains."""
 SWAPPED: Final = 12
 """Plans of so many units are improved by exchanging two."""
 EXCHANGED: Final = 128
@@ -76,8 +78,10 @@ class Search:
         self._is_plain = all(cluster.is_plain(cls) for cls in self._counts)
         self.wanted = list(self._counts.values())
         # Then a board says it all, and the true placement only confirms it.
-        self._is_simple = self._is_plain and need.is_flat and len(self._counts) == 1
+        self.is_flat = self._is_plain and need.is_flat
+        self._is_simple = self.is_flat and len(self._counts) == 1
         self._tops = (0, 1, 8) if policy.order == "minDisruption" else (1, 2, 7)
+        self.combinations = ALL_COMBINATIONS
         self.proven = True
         """Whether nothing was left out: what was not found does not exist, and nothing costs less than what was."""
 
@@ -287,8 +291,23 @@ class _Combinations:
         self._order = sorted(
             board.candidates, key=lambda one: (len(one.gangs), self._key(one.cost), one.index), reverse=True
         )
-        self._left = COMBINATIONS
+        self._left = min(COMBINATIONS, search.combinations)
         self._best: Best | None = None
+        self._dearer = self._twins() if search.is_flat else {}
+
+    def _twins(self) -> dict[int, Unit]:
+        """By index of a unit another that makes the same room, and is dearer: nobody takes that one and not this."""
+        policy = self._board.units.policy
+        last: dict[object, Unit] = {}
+        found: dict[int, Unit] = {}
+        for unit in self._order:
+            likeness = self._board.likeness(unit) if unit.gangs and not unit.budgets else None
+            if likeness is None:
+                continue
+            if likeness in last and dominates(unit.cost, last[likeness].cost, policy):
+                found[unit.index] = last[likeness]
+            last[likeness] = unit
+        return found
 
     def best(self, best: Best | None) -> Best | None:
         """The best of all combinations, if it is better than what is known."""
@@ -301,6 +320,7 @@ class _Combinations:
             self._go(0)
         for unit in self._order:
             board.lower(unit)
+        self._search.combinations -= min(COMBINATIONS, self._search.combinations) - max(0, self._left)
         if self._left < 0:
             self._search.proven = False
         return self._best
@@ -318,10 +338,12 @@ class _Combinations:
                 self._best = found
             return
         unit = self._order[at]
-        board.lower(unit)
-        if not board.lacks(self._search.wanted):
-            self._go(at + 1)
-        board.lift(unit)
+        dearer = self._dearer.get(unit.index)
+        if dearer is None or dearer.index not in board.chosen:
+            board.lower(unit)
+            if not board.lacks(self._search.wanted):
+                self._go(at + 1)
+            board.lift(unit)
         if board.is_chosen(unit) or not board.may(unit):
             return
         undo = board.choose(unit)

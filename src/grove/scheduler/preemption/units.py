@@ -301,6 +301,17 @@ def key(cost: Cost, policy: Policy) -> tuple[int, ...]:
     return cost[:9]
 
 
+def dominates(one: Cost, other: Cost, policy: Policy) -> bool:
+    """Whether anything with the one costs no more than the same with the other in its place."""
+    first = 2
+    if policy.order == "minGangs":
+        if one.stopped != other.stopped:
+            return one.stopped < other.stopped
+        first = 4
+    mine, others = tuple(one), tuple(other)
+    return one.priority <= other.priority and (mine[first:8], one.grace) <= (others[first:8], other.grace)
+
+
 def added(one: Cost, other: Cost) -> Cost:
     return Cost(
         max(one.priority, other.priority),

@@ -9,6 +9,7 @@ from grove.api import codec
 from grove.api.kinds.operatorconfig import OperatorConfiguration
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.topology import ClusterTopologyBinding
+from grove.api.names import CLUSTER_DOMAIN
 from grove.kube.cachedclient import Caches
 from grove.kube.resources import SECRETS
 from grove.operator.admission import certificates, registration
@@ -50,7 +51,7 @@ def test_our_own_certificate_has_the_names_of_the_service_and_of_the_url() -> No
             secret = cluster.get_now(SECRETS, "mine", NAMESPACE)
             assert secret is not None
             names = certificates.names_in(bundle_of(secret).certificate)
-            assert names == {*certificates.names_of_service(NAMESPACE), "10.0.0.7"}
+            assert names == {*certificates.names_of_service(NAMESPACE, CLUSTER_DOMAIN), "10.0.0.7"}
             assert made.check() == "the webhook server does not listen yet"
             made.server.started.set()
             await until(clock, lambda: made.check() == "")

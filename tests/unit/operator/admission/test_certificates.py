@@ -13,16 +13,16 @@ from grove.operator.admission.served import Served
 
 NOW = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 DAY = datetime.timedelta(days=1)
-NAMES = (*names_of_service("grove-system"), "127.0.0.1")
+NAMES = (*names_of_service("grove-system", "lab.example"), "127.0.0.1")
 BUNDLE = issue(NAMES, NOW)
 
 
 def test_the_names_are_those_of_the_service() -> None:
-    assert names_of_service("grove-system") == (
+    assert names_of_service("grove-system", "lab.example") == (
         "grove-operator.grove-system.svc",
         "grove-operator",
         "grove-operator.grove-system",
-        "grove-operator.grove-system.svc.cluster.local",
+        "grove-operator.grove-system.svc.lab.example",
     )
     assert names_in(BUNDLE.certificate) == {*NAMES}
 

@@ -4,6 +4,7 @@ import datetime
 import random
 from collections.abc import Awaitable, Callable
 
+from grove.api.names import CLUSTER_DOMAIN
 from grove.kube.resources import SECRETS
 from grove.operator.admission import certificates, certificatesecret
 from grove.operator.admission.certificates import Bundle
@@ -14,7 +15,7 @@ from tests.unit.nodes.apiserver import JSON
 from tests.unit.operator.admission.cluster import NAMESPACE, Cluster, running, until
 
 SECRET = "grove-webhook-server-cert"
-NAMES = certificates.names_of_service(NAMESPACE)
+NAMES = certificates.names_of_service(NAMESPACE, CLUSTER_DOMAIN)
 DAY = 24 * 3600.0
 
 Scene = Callable[[Cluster], Awaitable[None]]

@@ -6,10 +6,12 @@ import random
 from collections.abc import Awaitable, Callable
 
 from grove.api.fields import JSON
+from grove.kube.resources import CLUSTER_ROLES
 from grove.operator.admission.certificates import Bundle
 from grove.operator.admission.registrar import CALM, Registrar
 from grove.operator.admission.registration import MUTATING, VALIDATING, Service, configurations
 from grove.operator.admission.served import Served
+from grove.operator.permissions import CLUSTER_ROLE
 from grove.testing.virtualtime import VirtualClock, run
 from tests.unit.operator.admission.cluster import NAMESPACE, Cluster, running, until
 
@@ -192,5 +194,25 @@ def test_a_server_that_is_away_is_asked_again() -> None:
         world.cluster.is_away = False
         await until(world.cluster.clock, lambda: not world.registrar.check())
         assert world.cluster.get_now(MUTATING, "podcliqueset-defaulting-webhook") is not None
+
+    play(scene)
+
+
+def test_they_are_owned_by_the_operators_role_and_by_its_successor() -> None:
+    async def scene(world: World) -> None:
+        cluster = world.cluster
+        first = (await cluster.create(CLUSTER_ROLES, {"metadata": {"name": CLUSTER_ROLE}}))["metadata"]["uid"]
+        await world.registered()
+
+        def owners() -> list[str]:
+            found = cluster.get_now(VALIDATING, NAME)
+            return [] if found is None else [one["uid"] for one in found["metadata"]["ownerReferences"]]
+
+        assert owners() == [first]
+        cluster.remove(CLUSTER_ROLES, CLUSTER_ROLE)
+        second = (await cluster.create(CLUSTER_ROLES, {"metadata": {"name": CLUSTER_ROLE}}))["metadata"]["uid"]
+        cluster.remove(VALIDATING, NAME)  # as the garbage collector does
+        await until(cluster.clock, owners)
+        assert owners() == [second] != [first]
 
     play(scene)

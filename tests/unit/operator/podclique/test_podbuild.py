@@ -74,6 +74,12 @@ def test_annotations_of_the_template_are_passed_on_and_others_not() -> None:
     assert "annotations" not in built()["metadata"]
 
 
+def test_pods_are_told_the_domain_of_their_cluster() -> None:
+    pod = built(clique(), settings=PodSettings(waiter_image="grove-initc:1", cluster_domain="lab.example"))
+    env = {one["name"]: one.get("value") for one in pod["spec"]["containers"][0]["env"]}
+    assert env["GROVE_HEADLESS_SERVICE"] == "demo-0.ns.svc.lab.example"
+
+
 def test_groves_variables_come_first_in_all_containers_and_the_users_of_their_names_go() -> None:
     own = [{"name": "MINE", "value": "$(GROVE_PCLQ_NAME)"}, {"name": "GROVE_PCS_NAME", "value": "wrong"}]
     spec = {"initContainers": [{"name": "prepare"}], "containers": [{"name": "main", "env": own}]}

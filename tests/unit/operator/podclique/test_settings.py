@@ -7,15 +7,32 @@ import pytest
 
 from grove.api import admission
 from grove.api.errors import Problems
+from grove.api.kinds.operatorconfig import OperatorConfiguration
 from grove.operator.podclique.settings import PodSettings, of_configuration
 
 
 def settings(environment: Mapping[str, str] | None = None, **waiter: Any) -> PodSettings:
+    return of_configuration(read({"waiter": waiter}), environment=environment or {}, version="1.2.3")
+
+
+def read(tree: Mapping[str, Any]) -> OperatorConfiguration:
     problems = Problems()
-    tree = {"apiVersion": "operator.config.grove.io/v1alpha1", "kind": "OperatorConfiguration", "waiter": waiter}
-    configuration = admission.operator_configuration(tree, problems)
+    kind = {"apiVersion": "operator.config.grove.io/v1alpha1", "kind": "OperatorConfiguration"}
+    configuration = admission.operator_configuration({**kind, **tree}, problems)
     assert configuration is not None, problems.errors
-    return of_configuration(configuration, environment=environment or {}, version="1.2.3")
+    return configuration
+
+
+def test_the_domain_of_the_cluster_can_be_another_one() -> None:
+    assert settings().cluster_domain == "cluster.local"
+    found = read({"network": {"clusterDomain": "lab.example"}})
+    assert of_configuration(found, environment={}, version="1.2.3").cluster_domain == "lab.example"
+
+
+@pytest.mark.parametrize("domain", ["", ".lab", "Lab.example", "lab..example", "lab.example."])
+def test_what_is_no_domain_is_refused(domain: str) -> None:
+    with pytest.raises(AssertionError, match="clusterDomain"):
+        read({"network": {"clusterDomain": domain}})
 
 
 @pytest.mark.parametrize(

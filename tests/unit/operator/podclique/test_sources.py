@@ -17,7 +17,7 @@ from grove.kube.store import Change
 from grove.operator.podclique import sources
 from grove.operator.resources import POD_CLIQUES
 from grove.operator.world import Key
-from tests.unit.operator.builders import NAMESPACE, NOW, clique, crashed, gang, owned_by, pcs, pod
+from tests.unit.operator.builders import NAMESPACE, NOW, clique, crashed, gang, owned_by, pcs, pod, unschedulable
 from tests.unit.operator.podclique.simulated import Simulated
 
 GATES = (labels.SCHEDULING_GATE,)
@@ -78,6 +78,8 @@ def test_a_podclique_is_woken_by_all_but_its_status() -> None:
         pod(0, hash="other"),
         pod(0, container=crashed()),
         pod(0, container={"name": "main", "started": True}),
+        pod(0, container={"name": "main", "state": {"waiting": {"reason": "ImagePullBackOff"}}}),
+        unschedulable(pod(0)),
         None,
     ],
 )
@@ -87,7 +89,7 @@ def test_what_is_counted_or_decided_by_wakes_the_pods_podclique(new: PodView | N
 
 def test_what_nothing_follows_from_wakes_nobody() -> None:
     assert woken(pod(0), pod(0, annotations={"a": "b"}, since=NOW)) == []
-    waiting = {"name": "main", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+    waiting = {"name": "main", "state": {"waiting": {"reason": "ContainerCreating"}}}
     assert woken(pod(0, container={"name": "main"}), pod(0, container=waiting)) == []
 
 

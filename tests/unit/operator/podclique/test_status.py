@@ -13,7 +13,8 @@ from grove.kube.objects import PodView
 from grove.operator.podclique import status
 from grove.operator.podclique.status import Seen
 from grove.operator.views import PodCliqueView
-from tests.unit.operator.builders import NEW, NOW, OLD, at, clique, crashed, pod
+from grove.runtime.pace import COMING_UP, STEADY
+from tests.unit.operator.builders import NEW, NOW, OLD, at, clique, crashed, pod, unschedulable
 
 RUNNING = PodCliqueUpdateProgress(
     update_started_at=timestamp(NOW), pod_clique_set_generation_hash="generation", pod_template_hash=NEW
@@ -175,3 +176,29 @@ def test_a_clique_is_up_at_last_when_all_its_pods_are_ready_for_the_first_time()
     assert status.is_up_at_last(coming, PodCliqueStatus(ready_replicas=2))
     was_up = replace(coming, status=PodCliqueStatus(phase="Degraded"))
     assert not status.is_up_at_last(was_up, PodCliqueStatus(ready_replicas=2))
+
+
+def test_a_clique_that_comes_up_is_told_of_late_unless_it_is_in_trouble() -> None:
+    coming = clique(replicas=2)
+    on_the_way = (pod(0, node="n"), pod(1))
+    waiting = {"name": "main", "state": {"waiting": {"reason": "ContainerCreating"}}}
+    for found in (on_the_way, (pod(0, node="n", container=waiting), pod(1))):
+        assert status.patience(coming, told(coming, *found), found) == COMING_UP
+    stuck = {"name": "main", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+    for trouble in (
+        pod(1, node="n", container=crashed()),
+        pod(1, node="n", container=stuck),
+        unschedulable(pod(1)),
+    ):
+        assert status.patience(coming, told(coming, pod(0), trouble), (pod(0), trouble)) == STEADY
+    gone = pod(1, node="n", container=crashed(), deleted=True)
+    assert status.patience(coming, told(coming, pod(0), gone), (pod(0), gone)) == COMING_UP
+
+
+def test_what_is_up_at_last_or_in_error_is_told_at_once_and_what_was_up_soon() -> None:
+    coming = clique(replicas=1)
+    ready = (pod(0, ready=True),)
+    assert status.patience(coming, told(coming, *ready), ready) is None
+    assert status.patience(coming, told(coming, pod(0), errors=(ERROR,)), (pod(0),)) is None
+    was_up = clique(replicas=2, least=1, status=told(clique(replicas=2, least=1), *ready))
+    assert status.patience(was_up, told(was_up, pod(0, ready=True), pod(1)), (pod(0, ready=True), pod(1))) == STEADY

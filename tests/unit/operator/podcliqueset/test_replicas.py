@@ -160,12 +160,28 @@ def test_nothing_that_was_never_on_a_node_has_started() -> None:
     assert not standing(stage).has_started
 
 
-def test_updated_is_what_the_statuses_say_of_the_very_template() -> None:
+def test_updated_is_what_the_pods_are_whatever_the_statuses_still_say() -> None:
     stage = demo().whole()
-    stage.tell("demo-0-g-2-b", ready=2, currentPodTemplateHash="older")
+    stage.tell("demo-0-g-2-b", ready=0, currentPodTemplateHash="older")
+    stage.tell("demo-0-a", ready=0, updatedReplicas=0)
+    stage.tell_groups(availableReplicas=0)
+    assert replicas.is_updated(stage.snapshot(), 0)
+    for name in ("demo-0-g-2-b", "demo-0-a"):
+        stage.pods[name].append(pod((stage.cliques | stage.members)[name], 2, "older"))
+        assert not replicas.is_updated(stage.snapshot(), 0)
+        stage.pods[name].pop()
+
+
+def test_a_replica_is_not_updated_while_a_copy_has_no_pods_or_too_few_copies_serve() -> None:
+    stage = demo().whole()
+    stage.fill("demo-0-g-2-b", ready=False)
+    assert replicas.is_updated(stage.snapshot(), 0), "two of three copies are enough"
+    stage.fill("demo-0-g-1-b", ready=False)
     assert not replicas.is_updated(stage.snapshot(), 0)
-    stage.tell("demo-0-g-2-b", ready=2)
-    stage.tell("demo-0-a", ready=2, updatedReplicas=0)
+    stage.fill()
+    stage.pods["demo-0-g-2-b"] = []
+    assert not replicas.is_updated(stage.snapshot(), 0)
+    del stage.members["demo-0-g-2-b"]
     assert not replicas.is_updated(stage.snapshot(), 0)
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from grove.api import codec, labels
 from grove.api.kinds.podcliqueset import PodCliqueSet
 from grove.api.kinds.podgang import PodGang
-from grove.kube.objects import PodView
+from grove.kube.objects import Condition, PodView
 from grove.operator.podgang import marks, plan
-from grove.operator.podgang.members import Held, Member, members
+from grove.operator.podgang.members import Held, Member, all_whole, members
 from grove.operator.topology import levels
 from grove.operator.tree import Copies, GangPlace, Tree
 from grove.operator.views import PodCliqueView
@@ -72,6 +73,9 @@ class Cluster:
     def members(self, place: GangPlace = BASE) -> list[Member]:
         return members(self.tree, place, self.held())
 
+    def is_all_whole(self, place: GangPlace = BASE) -> bool:
+        return all_whole(self.tree, place, self.held())
+
     def wanted(
         self,
         place: GangPlace = BASE,
@@ -94,6 +98,12 @@ def pod(name: str, *, gang: str = "set-0", node: str = "", phase: str = "Pending
         "status": {"phase": phase, "conditions": conditions},
     }
     return view_of(tree, PodView)
+
+
+def unschedulable(held: PodView, why: str) -> PodView:
+    """The pod, of which its scheduler says that there is no room."""
+    said = Condition(type="PodScheduled", status="False", reason="Unschedulable", message=why)
+    return replace(held, status=replace(held.status, conditions=(said, *held.status.conditions)))
 
 
 def stored(body: JSON, **metadata: Any) -> PodGang:

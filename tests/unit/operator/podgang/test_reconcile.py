@@ -18,11 +18,14 @@ from grove.operator.world import Key
 from grove.runtime.outcomes import RequeueAfter, RequeueAt, Retry
 from grove.testing import virtualtime
 from grove.testing.virtualtime import EPOCH, VirtualClock
-from tests.unit.operator.podgang.builders import Cluster, clique, pcs, pod, with_metadata
+from tests.unit.operator.podgang.builders import Cluster, clique, merged, pcs, pod, tree_of, with_metadata
 from tests.unit.operator.podgang.stage import Stage, owned
 
 PLAIN = Policy(default_scheduler="default-scheduler")
-CREATED = ["create podgangs set-0", "patch status podgangs set-0"]
+CREATED = ["create podgangs set-0"]
+TOLD = [*CREATED, "patch status podgangs set-0"]
+LATER = RequeueAfter(30.0)
+"""Until the scheduler has said nothing of a gang for so long."""
 
 
 def play(act: Callable[[Stage, VirtualClock], Coroutine[Any, Any, None]], policy: Policy | None = None) -> None:
@@ -41,14 +44,69 @@ def cluster(replicas: int = 3) -> Cluster:
     return found
 
 
-def test_a_whole_gang_takes_two_writes_and_then_none() -> None:
+def say(stage: Stage, *conditions: str, phase: str = "Starting") -> None:
+    """What a scheduler of gangs says."""
+    since = {"status": "True", "reason": "Theirs", "message": "", "lastTransitionTime": "2026-01-02T03:04:05Z"}
+    said = {"phase": phase, "conditions": [{"type": type, **since} for type in conditions]}
+    stage.put(POD_GANGS, merged(tree_of(stage.gang), {"status": said}), PodGang)
+
+
+def test_a_whole_gang_takes_two_writes_where_the_operator_reports_it() -> None:
     async def act(stage: Stage, _: VirtualClock) -> None:
         stage.show(cluster())
         assert await stage.reconcile() is None
-        assert stage.writes == CREATED
+        assert stage.writes == TOLD
         assert stage.events == [("Normal", "PodGangCreateOrUpdateSuccessful", "Created a PodGang")]
         assert await stage.reconcile() is None
+        assert stage.writes == TOLD
+
+    play(act, PLAIN)
+
+
+def test_a_whole_gang_takes_one_write_where_its_scheduler_reports_it() -> None:
+    async def act(stage: Stage, clock: VirtualClock) -> None:
+        stage.show(cluster())
+        assert await stage.reconcile() == LATER
+        say(stage, "Initialized", "Scheduled")
+        await clock.sleep(31.0)
+        assert await stage.reconcile() is None
         assert stage.writes == CREATED
+
+    play(act)
+
+
+@pytest.mark.parametrize("said", [(), ("Scheduled",)])
+def test_a_scheduler_that_does_not_say_that_a_gang_is_whole_is_helped_out_after_a_while(said: tuple[str, ...]) -> None:
+    async def act(stage: Stage, clock: VirtualClock) -> None:
+        stage.show(cluster())
+        await stage.reconcile()
+        if said:
+            say(stage, *said)
+        assert await stage.reconcile() == LATER
+        await clock.sleep(30.0)
+        assert await stage.reconcile() is None
+        assert stage.writes == TOLD
+        assert stage.gang is not None
+        assert stage.gang.status is not None
+        assert [one.type for one in stage.gang.status.conditions] == [*said, "Initialized"]
+
+    play(act)
+
+
+def test_a_gang_that_loses_a_pod_before_its_scheduler_has_seen_it_is_marked_as_not_whole() -> None:
+    async def act(stage: Stage, clock: VirtualClock) -> None:
+        found = cluster()
+        stage.show(found)
+        await stage.reconcile()
+        stage.take(PODS, "set-0-a-p0")
+        await stage.reconcile()
+        await clock.sleep(1.0)
+        assert await stage.reconcile() is None
+        assert stage.gang is not None
+        assert [one.status for one in stage.gang.status.conditions] == ["False"]  # type: ignore[union-attr]
+        stage.put(PODS, owned(pod("new"), found.cliques["set-0-a"]), PodView)
+        assert await stage.reconcile() is None
+        assert [one.status for one in stage.gang.status.conditions] == ["True"]  # type: ignore[union-attr]
 
     play(act)
 
@@ -62,7 +120,7 @@ def test_it_waits_five_seconds_for_pods_that_are_missing() -> None:
         assert stage.writes == []
         await clock.sleep(5.0)
         assert await stage.reconcile() is None
-        assert stage.writes == CREATED
+        assert stage.writes == TOLD
         assert stage.refers_to() == ["set-0-a-p0", "set-0-a-p1"]
         stage.put(PODS, owned(last, found.cliques["set-0-a"]), PodView)
         assert await stage.reconcile() is None
@@ -96,6 +154,7 @@ def test_references_of_a_gang_that_is_being_refilled_are_written_once_a_second()
         found = extras()
         stage.show(found)
         await stage.reconcile()
+        say(stage, "Initialized")
         for name in ("set-0-a-p0", "set-0-a-p1", "set-0-a-p2"):
             stage.take(PODS, name)
         stage.writes.clear()
@@ -125,6 +184,7 @@ def test_a_pod_that_is_replaced_at_once_is_one_write() -> None:
         found = cluster()
         stage.show(found)
         await stage.reconcile()
+        say(stage, "Initialized")
         stage.writes.clear()
         for number in range(3):
             stage.take(PODS, f"set-0-a-p{number}")
@@ -142,6 +202,7 @@ def test_a_gang_that_is_built_anew_names_no_new_pods_before_each_group_has_its_m
         found = Cluster(pcs([clique("a", 2), clique("b", 3, spec={"minAvailable": 2})]))
         stage.show(found)
         await stage.reconcile()
+        say(stage, "Initialized")
         for one in list(found.all_pods()):
             stage.take(PODS, one.metadata.name)
         stage.put(PODS, owned(pod("a1"), found.cliques["set-0-a"]), PodView)
@@ -188,7 +249,7 @@ def test_statuses_from_pods_are_held_back_until_they_rest() -> None:
         found = cluster(2)
         stage.show(found)
         await stage.reconcile()
-        assert stage.writes == CREATED
+        assert stage.writes == TOLD
         for number in (0, 1):
             bound = pod(f"set-0-a-p{number}", node="n", phase="Running", ready=True)
             stage.put(PODS, owned(bound, found.cliques["set-0-a"]), PodView)
@@ -301,7 +362,7 @@ def test_a_write_that_is_refused_is_told() -> None:
             await stage.reconcile()
         assert stage.events == [("Warning", "PodGangCreateOrUpdateFailed", "PodGang set-0: no")]
         stage.fails = None
-        assert await stage.reconcile() is None
+        assert await stage.reconcile() == LATER
 
     play(act)
 
@@ -347,7 +408,7 @@ def test_a_gang_that_is_being_deleted_is_left_to_go() -> None:
         assert await stage.reconcile() is None
         assert stage.writes == CREATED
         stage.take(POD_GANGS, "set-0")
-        assert await stage.reconcile() is None
+        assert await stage.reconcile() == LATER
         assert stage.writes == CREATED * 2
 
     play(act)

@@ -9,7 +9,8 @@ from grove.api.kinds.meta import Condition
 from grove.api.kinds.podgang import PodGangStatus
 from grove.operator.podgang import status
 from grove.operator.podgang.status import Count
-from tests.unit.operator.podgang.builders import NOW, Cluster, clique, pcs, pod
+from grove.runtime.pace import STEADY
+from tests.unit.operator.podgang.builders import NOW, Cluster, clique, pcs, pod, unschedulable
 
 LATER = NOW + datetime.timedelta(minutes=1)
 THEIRS = Condition(
@@ -85,6 +86,46 @@ def test_it_says_which_pods_are_missing() -> None:
     assert found.message == (
         "Not enough pods are scheduled: g0 1 of 2, g1 1 of 2, g2 1 of 2, g3 1 of 2, g4 1 of 2 and 2 more"
     )
+
+
+FULL = "0/3 nodes are available: 3 Insufficient cpu."
+TAINTED = "0/3 nodes are available: 3 node(s) had untolerated taints."
+
+
+def lacking(*refusals: str, minimum: int = 3, name: str = "set-0-a") -> Count:
+    return Count(name, minimum, 1, 0, refusals)
+
+
+@pytest.mark.parametrize(
+    ("found", "quoted"),
+    [
+        ([lacking(TAINTED, FULL, FULL)], FULL),
+        ([lacking(TAINTED, FULL)], FULL),
+        ([lacking(TAINTED), lacking(TAINTED, FULL)], TAINTED),
+        ([lacking(FULL), lacking(TAINTED, TAINTED, minimum=1)], FULL),
+        ([lacking("x" * 600)], "x" * 500 + "…"),
+    ],
+)
+def test_it_quotes_what_the_scheduler_says_most_often_of_groups_that_lack_pods(found: list[Count], quoted: str) -> None:
+    for order in (found, found[::-1]):
+        condition = conditions.find(status.wanted(None, True, order, NOW).conditions, "Scheduled")
+        assert condition is not None
+        assert condition.message.endswith(f"; the scheduler says: {quoted}")
+
+
+def test_what_the_scheduler_says_is_taken_from_pods_without_a_node() -> None:
+    cluster = Cluster(pcs([clique("a", 3)]))
+    cluster.pods["set-0-a"] = [unschedulable(pod("x"), FULL), unschedulable(pod("y", node="n"), TAINTED), pod("z")]
+    assert status.count(cluster.members()) == [Count("set-0-a", 3, 1, 0, (FULL,))]
+
+
+def test_other_words_for_the_same_state_wait_longer() -> None:
+    first = status.wanted(None, True, [lacking(FULL)], NOW)
+    assert (
+        status.patience(first, status.wanted(first, True, [lacking(TAINTED)], NOW), reported=False) == status.REWORDED
+    )
+    up = status.wanted(first, True, counts(2, 0), NOW)
+    assert status.patience(first, up, reported=False) == STEADY
 
 
 def test_the_last_times_stay_when_the_gang_breaks_and_move_when_it_is_back() -> None:

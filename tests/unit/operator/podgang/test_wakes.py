@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from grove.api import codec, labels
 from grove.api.kinds.podcliqueset import PodCliqueSet
@@ -12,6 +13,7 @@ from grove.api.kinds.scalinggroup import PodCliqueScalingGroup
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.api.policy import Policy
 from grove.kube.objects import PodView
+from grove.kube.resources import PODS
 from grove.kube.store import Change
 from grove.operator.podgang.wakes import Wakes, sources
 from grove.operator.resources import POD_CLIQUE_SETS, POD_CLIQUES, POD_GANGS, SCALING_GROUPS
@@ -77,6 +79,48 @@ def test_a_pod_wakes_its_gang_when_it_comes_goes_or_is_lost() -> None:
         lost = pod("p", phase="Failed")
         for change in ((None, one), (one, None), (one, going), (one, lost)):
             assert names(stage.wakes.of_pod(Change(*change))) == ["set-0"]
+
+    play(act)
+
+
+def test_pods_of_a_gang_that_is_not_written_wake_it_when_no_podclique_is_known_to_lack_others() -> None:
+    async def act(stage: Woken) -> None:
+        stage.take(POD_GANGS, "set-0")
+        for name in ("set-0-a-p0", "set-0-a-p1", "set-0-g-0-b-p0"):
+            stage.take(PODS, name)
+
+        def made(name: str, clique: str) -> list[str]:
+            found = stage.put(PODS, owned(pod(name), stage.cluster.cliques[clique]), PodView)
+            return names(stage.wakes.of_pod(Change(None, found)))
+
+        assert made("a1", "set-0-a") == [], "another one is missing"
+        assert made("b1", "set-0-g-0-b") == [], "its own PodClique is whole, another is not"
+        assert made("a2", "set-0-a") == ["set-0"]
+        stage.take(PODS, "a1")
+        assert made("b2", "set-0-g-0-b") == ["set-0"], "nobody has looked at that one again"
+
+    play(act)
+
+
+def test_a_podclique_that_is_scaled_or_goes_keeps_no_gang_from_being_woken() -> None:
+    async def act(stage: Woken) -> None:
+        stage.take(POD_GANGS, "set-0")
+        stage.take(PODS, "set-0-a-p1")
+        lacking = stage.world.cliques.get("set-0-a", "ns")
+        assert lacking is not None
+        first, other = stage.world.pods.get("set-0-a-p0", "ns"), stage.world.pods.get("set-0-g-0-b-p0", "ns")
+        for change in (
+            Change(lacking, replace(lacking, spec=replace(lacking.spec, replicas=1))),
+            Change(lacking, None),
+        ):
+            assert names(stage.wakes.of_pod(Change(None, first))) == []
+            assert names(stage.wakes.of_pod(Change(None, other))) == []
+            assert names(stage.wakes.of_clique(change)) == ["set-0"]
+            assert names(stage.wakes.of_pod(Change(None, other))) == ["set-0"]
+        assert names(stage.wakes.of_pod(Change(None, first))) == []
+        await stage.reconcile(Key("ns", "set-0"))
+        assert names(stage.wakes.of_gang(Change(None, stage.gang))) == ["set-0"]
+        assert names(stage.wakes.of_pod(Change(None, other))) == ["set-0"]
 
     play(act)
 
@@ -152,13 +196,15 @@ def test_a_gang_wakes_itself_but_not_when_its_scheduler_reports() -> None:
             return names(stage.wakes.of_gang(Change(held, new)))
 
         tree = codec.encode(held)
-        running = codec.decode(tree | {"status": {**tree["status"], "phase": "Running"}}, PodGang)
+        running = codec.decode(tree | {"status": {"phase": "Running"}}, PodGang)
         assert woken(running) == []
         assert woken(None) == ["set-0"]
         assert woken(with_metadata(held, labels=None)) == ["set-0"]
         assert woken(with_metadata(held, generation=2)) == ["set-0"]
-        wiped = codec.decode(tree | {"status": {"phase": "Pending"}}, PodGang)
-        assert woken(wiped) == ["set-0"]
+        since = {"reason": "", "message": "", "lastTransitionTime": MADE}
+        whole = {"type": "Initialized", "status": "True", **since}
+        said = codec.decode(tree | {"status": {"phase": "Pending", "conditions": [whole]}}, PodGang)
+        assert woken(said) == ["set-0"]
 
     play(act)
 

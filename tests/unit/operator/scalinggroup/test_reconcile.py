@@ -59,6 +59,27 @@ def test_a_new_group_gets_its_members_with_one_event_and_one_status() -> None:
     play(act)
 
 
+def test_what_somebody_changes_of_members_at_rest_is_put_right() -> None:
+    async def act(stage: Stage) -> None:
+        await ready(stage)
+        worker = "x-0-sg-1-worker"
+        changes: tuple[dict[str, Any], ...] = (
+            {"metadata": {"labels": {labels.POD_GANG: None}}},
+            {"metadata": {"generation": 2}, "spec": {"minAvailable": 2}},
+            {"metadata": {"finalizers": []}},
+        )
+        for change in changes:
+            assert await stage.reconcile() is None
+            stage.change(POD_CLIQUES, worker, change)
+            await stage.reconcile()
+            assert stage.writes == [f"patch podcliques {worker}"]
+            stage.forget()
+            await stage.rest()
+            assert stage.writes == []
+
+    play(act)
+
+
 def test_scaling_in_deletes_the_highest_copies_and_tells_the_set() -> None:
     async def act(stage: Stage) -> None:
         await ready(stage, copies=4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from grove.scheduler.cluster import Hold, Placed
+from grove.scheduler.placement.place import place
 from grove.scheduler.preemption.ledger import Ledger
 from grove.scheduler.preemption.running import Guards, NoPlan, Plan, Policy
 from grove.scheduler.verdicts import Found, Put
@@ -308,6 +309,18 @@ def test_the_policy_decides_between_few_gangs_and_little_worth(order: str, names
     found = scene.plan(wanted, policy=Policy(order=order))  # type: ignore[arg-type]
     assert isinstance(found, Plan)
     assert found.gangs == tuple(f"default/{name}" for name in names)
+
+
+def test_that_many_are_alike_makes_it_no_harder() -> None:
+    scene = Scene(fleet(1, 16))
+    for slot in range(16):
+        scene.run(f"g{slot:02}", (1, FULL, [slot]))
+    wanted = gang(group(scene.cluster, "w", 8, FULL), required=RACK)._replace(priority=5)
+    found = scene.plan(wanted, place=place)
+    assert isinstance(found, Plan)
+    assert len(found.victims) == 8
+    assert found.proven
+    assert found.looked < 1000
 
 
 def test_a_placement_that_breaks_a_rule_is_not_trusted() -> None:

@@ -1,7 +1,7 @@
 """Keeps large objects from taking all the time: after each look they rest for many times as long as it took.
 
-Thousands of pods that come up wake their group again and again. Small groups do not notice, large ones are looked at
-less often and so never cost more than a small share of the process.
+Thousands of pods that come up wake their scaling group, and their set, again and again. Small ones do not notice, large
+ones are looked at less often and so never cost more than a small share of the process.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ Key = TypeVar("Key", bound=Hashable)
 
 REST: Final = 10.0
 """So many times as long as a look took."""
+LONGEST: Final = 1.0
+"""Seconds; a look that took so long had to wait for the processor."""
 
 
 class Ease(Generic[Key]):
@@ -26,7 +28,9 @@ class Ease(Generic[Key]):
         return max(0.0, self._until.get(key, now) - now)
 
     def looked(self, key: Key, began: float, ended: float) -> None:
-        self._until[key] = ended + REST * (ended - began)
+        """Several looks before the next rest add up."""
+        until = max(ended, self._until.get(key, ended)) + REST * (ended - began)
+        self._until[key] = min(until, ended + LONGEST)
 
     def forget(self, key: Key) -> None:
         """There is nothing to look at any more."""
