@@ -24,6 +24,7 @@ from grove.scheduler.explain import Explanation, Said
 from grove.scheduler.gangs import Gang
 from grove.scheduler.heads import Heads
 from grove.scheduler.knowledge import Knowledge
+from grove.scheduler.limits import within_limits
 from grove.scheduler.needs import PodNeeds
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.placement.budget import Budget
@@ -34,6 +35,8 @@ from grove.scheduler.preemption.running import Policy, Running
 from grove.scheduler.registry import is_lone, key_of
 from grove.scheduler.spread import InvalidConstraint, Replica, read, spread
 from grove.scheduler.starvation import Head
+from grove.scheduler.statistics import EngineStatistics, measure
+from grove.scheduler.suggestions import suggestions
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Refuse
 from grove.scheduler.waiting import Waiting, waiter
@@ -100,6 +103,7 @@ class Engine(Knowledge):
         self._found: dict[str, Gang] = {}
         """Gangs that are in line, as they are; others are looked for when it is their turn."""
         self._nominations = 0
+        self._searches = self._steps = 0
         self._now = 0.0
 
     # What became of decisions
@@ -124,6 +128,11 @@ class Engine(Knowledge):
 
     def rejected(self, view: PodView) -> None:
         """A node has refused a pod of ours: somebody else was there first. The watch tells by whom."""
+
+    def _moved(self, pod: Placed, sign: int) -> None:
+        super()._moved(pod, sign)
+        if pod.gang:
+            self.wakes.event(("spread", pod.namespace))
 
     def _on_gone(self, seat: Placed) -> None:
         """A pod of ours has left its node for good: others waited for that, or one comes in its place."""
@@ -195,6 +204,18 @@ class Engine(Knowledge):
             reservations.next_expiry(self.cluster),
         )
         return min((moment for moment in moments if moment is not None and moment < inf), default=None)
+
+    def statistics(self) -> EngineStatistics:
+        """To be asked between two decisions."""
+        return measure(
+            self.cluster,
+            self.waiting,
+            self.wakes,
+            self.queues,
+            self.topologies.all(),
+            searches=self._searches,
+            steps=self._steps,
+        )
 
     def decide(self, now: float, *, limit: int = 1000) -> list[Decision]:
         """The next decisions, of at most so many gangs. They are taken for done."""
@@ -287,9 +308,10 @@ class Engine(Knowledge):
         except InvalidConstraint as error:
             self.wakes.park_until(key, "Unsupported")
             return self._refuse(gang, explain.unsupported(str(error)))
+        gang, too_many = within_limits(self.queues, gang)
         answer = self.wakes.known(gang, sees=self._sees(gang)) or self._search(gang)
         if isinstance(answer, Found) and answer.puts:
-            return [self._bind(gang, answer)]
+            return [self._bind(gang, answer._replace(left=answer.left + too_many))]
         if isinstance(answer, Found):
             answer = NotFound(True, gang.root.name, "")
         return self._without_place(gang, answer, now, spread)
@@ -405,8 +427,11 @@ class Engine(Knowledge):
             cluster.release(owner)
         for pod in self.seats.nominated.before(gang.priority):
             cluster.put(pod)
-        answer = self._place(cluster, gang, Budget(self._rules.search_steps))
+        budget = Budget(self._rules.search_steps)
+        answer = self._place(cluster, gang, budget)
         cluster.rollback(mark)
+        self._searches += 1
+        self._steps += budget.spent
         return answer
 
     def _sees(self, gang: Gang) -> Hashable:
@@ -444,8 +469,6 @@ class Engine(Knowledge):
         self.waiting.drop(key)
         if gang.missing:
             self.wakes.event(("base", key))
-        if gang.set_replica is not None:
-            self.wakes.event(("set", key_of(*gang.set_replica[:2])))
         if found.left:
             self._concern([key])
         else:
@@ -503,8 +526,10 @@ class Engine(Knowledge):
     # What is known of those that wait
 
     def why(self, key: str) -> Explanation | None:
-        """All that is known about why a gang waits, found out anew; None: it does not wait. Nothing is changed."""
-        self.seats.tell_apart()
+        """All that is known about why a gang waits, found out anew; None: it does not wait, or could be placed at once.
+        Nothing is changed."""
+        if self.seats.tell_apart():
+            self._found.clear()
         gang = self.find(key)
         if gang is None or not gang.waiting:
             return None
@@ -528,7 +553,21 @@ class Engine(Knowledge):
         going = self.preempting.under_way(key)
         waits = going is not None and going.victims
         said = explain.preempting(len(going.victims)) if going and waits else self._without_room(gang, answer, spread)
-        return explain.record(gang, said, answer, position=position)
+        helps = suggestions(self.cluster, gang, answer, self._search) if gang.missing and not waits else ()
+        held = self._held_from(gang) if gang.missing else ()
+        return explain.record(gang, said, answer, position=position, suggestions=helps, held_for=held)
+
+    def _held_from(self, gang: Gang) -> tuple[str, ...]:
+        """The gangs for which the room is held that would do for it."""
+        others = [owner for owner in self.cluster.holds if owner != gang.key]
+        if not others:
+            return ()
+        with reservations.opened(self.cluster, *others):
+            found = self._search(gang)
+        if isinstance(found, NotFound):
+            return ()
+        slots = {put.slot for put in found.puts}
+        return tuple(owner for owner in others if any(one.slot in slots for one in self.cluster.holds[owner]))
 
 
 _REMEMBERED: Final = 4096

@@ -26,6 +26,8 @@ from grove.kube.objects import NodeView, PodView
 from grove.kube.resources import Resource
 from grove.kube.store import Change, metadata_of
 from grove.scheduler.outcomes import BindFailure
+from grove.scheduler.queues import Queues
+from grove.scheduler.statistics import EngineStatistics
 from grove.scheduler.surroundings import Surrounding, Surroundings
 from grove.scheduler.verdicts import Bind, Decision
 from grove.scheduler.views import BudgetView, NamespaceView, PriorityClassView
@@ -52,6 +54,13 @@ class Mind(Protocol):
     def surroundings(self) -> Surroundings:
         """What it has been told of volumes and claims."""
         ...
+
+    @property
+    def queues(self) -> Queues:
+        """What is used by whom."""
+        ...
+
+    def statistics(self) -> EngineStatistics: ...
 
     def node(self, view: NodeView) -> None: ...
     def node_gone(self, name: str) -> None: ...

@@ -6,7 +6,7 @@ What all programs have in common is in `grove.runtime.metrics`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -14,6 +14,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from grove.api import labels
 from grove.kube.durations import DurationStatistics
 from grove.runtime.metrics import add_durations
+from grove.scheduler.explain import level_name
+from grove.scheduler.statistics import EngineStatistics, QueueStatistics, RoomStatistics
 from grove.scheduler.term import Term
 from grove.scheduler.world import World
 
@@ -67,6 +69,58 @@ def of_term(term: Term) -> Iterator[Metric]:
     yield victims
     yield _counter("evictions_failed", "Victims that stayed.", evictor.failed)
     yield _counter("status_conflicts", "Statuses that somebody else had changed meanwhile.", term.statuses.conflicts)
+    yield _counter("queue_statuses", "Statuses of Queues that were written.", term.queues.written)
+    yield from of_engine(term.engine())
+
+
+def of_engine(engine: EngineStatistics) -> Iterator[Metric]:
+    """What the engine knows."""
+    waiting, wakes = engine.waiting, engine.wakes
+    yield _gauge("starving_gangs", "Gangs for which room is gathered, or would be.", waiting.starving)
+    yield _gauge("in_line", "Gangs that are to be looked at.", waiting.ready)
+    yield _counter("looks", "How often a gang was looked at.", waiting.taken)
+    asleep = GaugeMetricFamily(f"{PREFIX}asleep", "Gangs that wait until something happens, by why.", labels=["reason"])
+    for reason, count in wakes.parked.items():
+        asleep.add_metric([reason], count)
+    yield asleep
+    yield _counter("woken", "Gangs that were looked at again since something they lack had come.", wakes.woken)
+    yield _counter("woken_in_vain", "Of these, who was refused again for want of room.", wakes.in_vain)
+    yield _counter("known_verdicts", "Gangs refused without a search, as one like them had just been.", wakes.known)
+    yield _counter("searches", "Searches for a place.", engine.searches)
+    yield _counter("search_nodes", "Steps of all searches.", engine.steps)
+    holds = GaugeMetricFamily(f"{PREFIX}reservations", "Nodes on which room is held, by why.", labels=["kind"])
+    for kind in sorted(engine.holds):
+        holds.add_metric([kind], engine.holds[kind])
+    yield holds
+    yield from _of_queues(engine.queues)
+    yield from _of_room(engine.room)
+
+
+def _of_queues(queues: Sequence[QueueStatistics]) -> Iterator[Metric]:
+    used = GaugeMetricFamily(f"{PREFIX}queue_used", "What gangs of a queue use.", labels=["queue", "resource"])
+    share = GaugeMetricFamily(f"{PREFIX}queue_share", "What is a queue's fair share.", labels=["queue", "resource"])
+    gangs = GaugeMetricFamily(f"{PREFIX}queue_gangs", "Gangs in a queue and below it.", labels=["queue", "state"])
+    for queue in queues:
+        for family, amounts in ((used, queue.used), (share, queue.share)):
+            for resource, amount in amounts.items():
+                family.add_metric([queue.name, resource], amount)
+        gangs.add_metric([queue.name, "pending"], queue.pending)
+        gangs.add_metric([queue.name, "running"], queue.running)
+    yield from (used, share, gangs)
+
+
+def _of_room(room: Sequence[RoomStatistics]) -> Iterator[Metric]:
+    names = ["level", "resource"]
+    largest = GaugeMetricFamily(f"{PREFIX}domain_free_units", "The most that is free in one domain.", labels=names)
+    empty = GaugeMetricFamily(f"{PREFIX}domains_empty", "Domains of which nothing is used.", labels=names)
+    text = "What part of all that is free lies outside the domain with most of it."
+    scattered = GaugeMetricFamily(f"{PREFIX}fragmentation_ratio", text, labels=names)
+    for one in room:
+        level = level_name(one.level)
+        largest.add_metric([level, one.resource], one.largest)
+        empty.add_metric([level, one.resource], one.empty)
+        scattered.add_metric([level, one.resource], one.fragmentation)
+    yield from (largest, empty, scattered)
 
 
 def _gauge(name: str, help: str, value: float) -> Metric:

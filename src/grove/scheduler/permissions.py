@@ -35,6 +35,7 @@ PERMISSIONS: Final = (
     of(POD_GANGS, (*FOLLOW, "patch"), "reads which pods belong together, and writes down what it decides of them"),
     of(POD_GANGS, ("patch",), "says how gangs fare", subresource="status"),
     of(QUEUES, FOLLOW, "shares the cluster"),
+    of(QUEUES, ("patch",), "says what queues use, and what is their share", subresource="status"),
     of(TOPOLOGY_BINDINGS, FOLLOW, "knows the levels of topologies"),
     of(NODES, FOLLOW, "knows where there is room"),
     of(NAMESPACES, FOLLOW, "knows the labels that selectors over namespaces ask for"),

@@ -7,12 +7,12 @@ change. Without Queue objects nothing costs anything and everybody may use every
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grove.api.kinds.queue import Queue
+from grove.api.kinds.queue import Queue, QueueSpec
 from grove.scheduler.queuetree import NOWHERE, TOP, Node, QueueTree
 from grove.scheduler.resources import Resources, Vector
 from grove.scheduler.shares import Floats, Siblings, divide, is_above
@@ -57,8 +57,12 @@ class Queues:
     # What there is
 
     def put(self, queues: Iterable[Queue]) -> None:
-        """All Queue objects there are; called when one came, went or changed its spec."""
-        self.tree = QueueTree(queues, self.resources)
+        """All Queue objects there are; called when one came, went or changed."""
+        found = {one.metadata.name: one for one in queues}
+        if _specs(found) == _specs(self.tree.queues):
+            self.tree.queues.update(found)
+            return  # only what was written about them is new
+        self.tree = QueueTree(found.values(), self.resources)
         self._sums = [[0] * len(self.resources) for _ in self.tree.nodes]
         for name, used in self._used.items():
             for at in self.tree.nodes[self.row_of(name)].path:
@@ -68,7 +72,7 @@ class Queues:
 
     def set_capacity(self, amounts: Vector) -> None:
         """What the queues share: all that nodes have, less what pods use that are in no queue's gang."""
-        found = dict(amounts)
+        found = {row: amount for row, amount in amounts if amount > 0}
         if found != self._capacity:
             self._capacity = found
             self._stale()
@@ -326,6 +330,10 @@ class Queues:
                 held = _at(self._sums[at], row)
                 if held != counted:
                     yield f"queue {node.name}: {self.resources.names[row]} {held}, counted {counted}"
+
+
+def _specs(queues: Mapping[str, Queue]) -> dict[str, QueueSpec]:
+    return {name: one.spec for name, one in queues.items()}
 
 
 def _note(held: dict[str, dict[int, int]], queue: str, amounts: Vector, sign: int) -> None:

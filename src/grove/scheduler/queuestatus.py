@@ -7,7 +7,7 @@ made on `queues.py`, which is exact at every moment.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -32,15 +32,13 @@ _MEBI: Final = 1 << 20
 _IN_BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
 
 
-def differences(queues: Queues, now: datetime.datetime) -> dict[str, QueueStatus]:
-    """By name the statuses that are to be written: those that say something else than what is there."""
+def differences(queues: Queues, objects: Iterable[Queue], now: datetime.datetime) -> list[tuple[Queue, QueueStatus]]:
+    """The statuses that are to be written: those that say something else than what is there. `objects`: the Queues as
+    they are stored; those that nobody has been told of yet are left out."""
     rows = queues.rows()
-    found = {}
-    for name, queue in queues.tree.queues.items():
-        status = wanted(queues, queue, rows, now)
-        if status != queue.status:
-            found[name] = status
-    return found
+    known = [queue for queue in objects if queue.metadata.name in queues.tree.queues]
+    found = [(queue, wanted(queues, queue, rows, now)) for queue in known]
+    return [(queue, status) for queue, status in found if status != queue.status]
 
 
 def wanted(queues: Queues, queue: Queue, rows: frozenset[int], now: datetime.datetime) -> QueueStatus:

@@ -28,9 +28,11 @@ from grove.scheduler.evictor import Evictor
 from grove.scheduler.kinds import DECISION
 from grove.scheduler.live import Live, Mind
 from grove.scheduler.preparer import Preparer
+from grove.scheduler.queuewriter import QueueWriter
 from grove.scheduler.registry import lone_key
 from grove.scheduler.rejections import Rejections
 from grove.scheduler.sayings import Sayings
+from grove.scheduler.statistics import EngineStatistics
 from grove.scheduler.statuswriter import StatusWriter
 from grove.scheduler.takeback import Takeback
 from grove.scheduler.teller import Teller
@@ -102,6 +104,7 @@ class Term:
         self.rejections = Rejections(aside, is_ours=world.is_our_pod, tell=self.live.rejected)
         writes = CachedClient(aside, world.caches)
         self.statuses = StatusWriter(world=world, sayings=self.sayings, client=writes, recorder=recorder, clock=clock)
+        self.queues = QueueWriter(world=world, head=self.live, queues=mind.queues, client=writes, clock=clock)
         self.takeback = Takeback(
             world=world, sayings=self.sayings, client=writes, recorder=recorder, patience=patience, clock=clock
         )
@@ -129,7 +132,18 @@ class Term:
         )
 
     def runnables(self) -> Sequence[Runnable]:
-        return (self.live, self.binder, self.evictor, self.rejections, *self.controllers, Part("farewells", self._bury))
+        return (
+            self.live,
+            self.binder,
+            self.evictor,
+            self.rejections,
+            self.queues,
+            *self.controllers,
+            Part("farewells", self._bury),
+        )
+
+    def engine(self) -> EngineStatistics:
+        return self._mind.statistics()
 
     @property
     def waits(self) -> DurationStatistics:

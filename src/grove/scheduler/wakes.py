@@ -28,7 +28,7 @@ from grove.scheduler.resources import Vector
 from grove.scheduler.verdicts import NotFound, Reason
 
 Topic: TypeAlias = tuple[str, str]
-"""A kind of event and whom it is about: `("base", key)`, `("set", "namespace/name")`, `("holds", "")`, …"""
+"""A kind of event and whom it is about: `("base", key)`, `("spread", namespace)`, …"""
 SEES: Final[Topic] = ("sees", "")
 _Order: TypeAlias = tuple[int, float, str]
 
@@ -153,8 +153,8 @@ class Wakes:
         around = [SEES] if sees else []
         if gang.base:
             around.append(("base", gang.base))
-        if gang.set_replica is not None:
-            around.append(("set", f"{gang.set_replica[0]}/{gang.set_replica[1]}"))
+        if gang.within is not None:  # by where other replicas are
+            around.append(("spread", gang.key.split("/", 1)[0]))
         self._listen(gang.key, (*around, *topics))
 
     def park_limited(self, gang: Gang, amounts: Vector) -> None:

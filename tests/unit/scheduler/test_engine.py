@@ -7,6 +7,7 @@ import pytest
 
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.podgang import PodGangStatus
+from grove.api.kinds.queue import Queue, QueueSpec
 from grove.kube.objects import PodStatus, SchedulingGate
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.verdicts import Bind, Refuse
@@ -268,3 +269,19 @@ def test_pods_nominated_elsewhere_hold_back_only_who_is_less_important() -> None
     world.tell(msgspec.structs.replace(theirs, status=PodStatus()))
     (bind,) = world.decide()
     assert bind.gang.key == "default/low"
+
+
+def test_pods_beyond_the_minimum_wait_where_the_queue_has_a_limit() -> None:
+    world = World()
+    world.engine.queue(Queue(metadata=ObjectMeta(name="team"), spec=QueueSpec(limit={"nvidia.com/gpu": "3"})))
+    gang = world.gang("g", {"a": 5}, minimum=2)
+    meta = msgspec.structs.replace(gang.metadata, labels={"grove.io/queue": "team"})
+    world.engine.gang(msgspec.structs.replace(gang, metadata=meta))
+    bind, *others = world.settle()
+    assert isinstance(bind, Bind)
+    assert (len(bind.puts), bind.left) == (3, 2)
+    (refusal,) = others or world.settle()
+    assert refusal.reason == "QueueLimit"
+    world.engine.queue(Queue(metadata=ObjectMeta(name="team"), spec=QueueSpec(limit={"nvidia.com/gpu": "4"})))
+    (bind,) = (one for one in world.settle() if isinstance(one, Bind))
+    assert (len(bind.puts), bind.left) == (1, 1)

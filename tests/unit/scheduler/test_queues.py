@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from grove.scheduler.gangs import Scope
+from grove.scheduler.limits import within_limits
+from grove.scheduler.queues import Queues
 from grove.scheduler.queuetree import queue_of
+from tests.unit.scheduler.fleets import fleet, gang, group, spec
 from tests.unit.scheduler.queuetrees import GPU, Shared, queue
 
 
@@ -214,8 +218,22 @@ def test_gangs_are_counted_with_those_below() -> None:
     assert shared.queues.counts("b") == (0, 4)
 
 
+def test_pods_beyond_the_minimum_stay_within_limits() -> None:
+    cluster = fleet(1, 1)
+    queues = Queues(cluster.resources)
+    part, other = group(cluster, "a", 4, spec(gpus=2), minimum=1), group(cluster, "b", 2, spec(gpus=1), minimum=1)
+    wanted = gang(part, scopes=[Scope("s", groups=(other,))])._replace(queue="q")
+    assert within_limits(queues, wanted) == (wanted, ())
+    queues.put([queue("q", limit=11)])
+    assert within_limits(queues, wanted) == (wanted, ())
+    queues.put([queue("q", limit=6)])
+    less, cut = within_limits(queues, wanted)
+    assert [one.name for one in cut] == ["a-2", "a-3"]
+    assert [len(one.waiting) for one in less.groups()] == [2, 2]
+
+
 @pytest.mark.parametrize(
-    ("gang", "pods", "namespace", "expected"),
+    ("own", "pods", "namespace", "expected"),
     [
         ("a", ["b"], ["c"], "a"),
         (None, [None, "b"], ["c"], "b"),
@@ -225,8 +243,8 @@ def test_gangs_are_counted_with_those_below() -> None:
     ],
 )
 def test_a_gang_says_its_queue_or_its_pods_or_its_namespace_do(
-    gang: str | None, pods: list[str | None], namespace: list[str | None], expected: str
+    own: str | None, pods: list[str | None], namespace: list[str | None], expected: str
 ) -> None:
-    labels = [None if one is None else {"grove.io/queue": one} for one in (gang, *pods)]
+    labels = [None if one is None else {"grove.io/queue": one} for one in (own, *pods)]
     around = [{} if one is None else {"grove.io/queue": one} for one in namespace]
     assert queue_of(labels[0], labels[1:], around) == expected

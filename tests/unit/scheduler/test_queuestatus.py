@@ -15,7 +15,8 @@ NOW = datetime.datetime(2026, 11, 20, tzinfo=datetime.UTC)
 
 
 def statuses(shared: Shared) -> dict[str, QueueStatus]:
-    return differences(shared.queues, NOW)
+    objects = shared.queues.tree.queues.values()
+    return {queue.metadata.name: status for queue, status in differences(shared.queues, objects, NOW)}
 
 
 def told(status: QueueStatus, type: str) -> tuple[str, str, str] | None:

@@ -217,13 +217,14 @@ def test_events_wake_who_waits_for_them() -> None:
     sleepers = Sleepers()
     sleepers.wakes.park_until("default/s", "WaitingForBase", ("base", "default/b"))
     sleepers.wakes.park_until("default/t", "WaitingForBase", ("base", "default/c"))
-    sleepers.park(sleepers.gang(1, 8, name="u", base="default/b", set_replica=("default", "set", 1)))
+    sleepers.park(sleepers.gang(1, 8, name="u", base="default/b"))
     assert sleepers.wakes.statistics().parked == {"Unschedulable": 1, "WaitingForBase": 2}
     sleepers.wakes.event(("base", "default/b"), ("base", "default/nobody"))
     assert sleepers.wakes.due(1.0) == ["default/s", "default/u"]
-    sleepers.park(sleepers.gang(1, 8, name="u", set_replica=("default", "set", 1)))
-    sleepers.wakes.event(("set", "default/set"))
-    assert sleepers.wakes.known(sleepers.gang(1, 8, name="v")) is None
+    only = sleepers.cluster.alive[:4].copy()
+    sleepers.park(sleepers.gang(1, 8, name="u", within=only), sleepers.gang(1, 8, name="w"))
+    sleepers.wakes.event(("spread", "default"))
+    assert sleepers.wakes.known(sleepers.gang(1, 8, name="v", within=only)) is None
     assert sleepers.wakes.due(1.0) == ["default/u"]
 
 
