@@ -238,9 +238,10 @@ def encode(line: Line) -> bytes:
 def decode(text: bytes) -> Line:
     """Raises NotAHistory."""
     try:
-        return _DECODER.decode(text)
+        line: Line = _DECODER.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NotAHistory(str(error)) from error
+    return line
 
 
 def start(configuration: SchedulerConfiguration, at: float, *, is_snapshot: bool = False) -> Start:

@@ -12,7 +12,7 @@ import gzip
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from grove.api.kinds.podgang import PodGang
 from grove.api.kinds.queue import Queue
@@ -42,13 +42,14 @@ class Journal:
         """`limit`: bytes that both files may take."""
         self._path: Final = path
         self._limit: Final = limit // 2
+        self._raw: BinaryIO | None = None
         self._file: gzip.GzipFile | None = None
         self.failed = False
 
     @property
     def is_full(self) -> bool:
         """Whether another file is to be begun."""
-        return self._file is not None and self._file.fileobj is not None and self._file.fileobj.tell() >= self._limit
+        return self._raw is not None and self._raw.tell() >= self._limit
 
     def begin(self, lines: Iterable[Line]) -> None:
         """A new file; the one that is there becomes the one before it."""
@@ -56,7 +57,8 @@ class Journal:
         try:
             if self._path.exists():
                 self._path.replace(self._path.with_name(f"{self._path.name}.1"))
-            self._file = gzip.open(self._path, "wb", compresslevel=_LEVEL)  # noqa: SIM115 - it stays open
+            self._raw = self._path.open("wb")
+            self._file = gzip.GzipFile(fileobj=self._raw, mode="wb", compresslevel=_LEVEL)
         except OSError as error:
             self._fail(error)
             return
@@ -77,21 +79,21 @@ class Journal:
         if self._file is None:
             return
         try:
-            self._file.flush()
+            self._file.flush()  # of all that was compressed
         except OSError as error:
             self._fail(error)
 
     def close(self) -> None:
-        file, self._file = self._file, None
-        if file is None:
-            return
+        file, raw, self._file, self._raw = self._file, self._raw, None, None
         try:
-            file.close()
+            for one in (file, raw):
+                if one is not None:
+                    one.close()
         except OSError as error:
             self._fail(error)
 
     def _fail(self, error: OSError) -> None:
-        self._file, self.failed = None, True
+        self._file, self._raw, self.failed = None, None, True
         log.error("history is not recorded any more", extra={"file": str(self._path), "problem": str(error)})
 
 
