@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -101,9 +100,10 @@ async def _ask(
 ) -> Report:
     from grove.kube.client import Client
     from grove.kube.errors import KubeError
+    from grove.runtime.clock import SystemClock
     from grove.scheduler import reading
 
-    now = datetime.datetime.now(datetime.UTC)
+    now = SystemClock().wall()
     try:
         async with Client(connection, user_agent="grove-cli") as client:
             engine = await reading.read(client, settings, now=now)
