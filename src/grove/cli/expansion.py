@@ -178,7 +178,9 @@ def _member(tree: Tree, place: CliquePlace, around: Around) -> Member:
     template_hash = tree.template_hashes[place.clique]
     uid = clique.metadata.uid or ""
     pods = [
-        _stored(podbuild.pod(blueprint, NewPod(naming.pod_name(name, uid, at, template_hash, ()), at)), around)
+        _stored(
+            podbuild.pod(blueprint, NewPod(name=naming.pod_name(name, uid, at, template_hash, ()), index=at)), around
+        )
         for at in range(clique.spec.replicas)
     ]
     return Member(place, name, least(template) if template.replicas else 0, clique, tuple(pods))

@@ -17,7 +17,7 @@ _MOST_NODES = 4
 def age(seconds: float) -> str:
     """As kubectl says it: the two greatest units."""
     left = max(0, round(seconds))
-    parts = []
+    parts: list[str] = []
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
         count, left = divmod(left, size)
         if count or (unit == "s" and not parts):
@@ -67,8 +67,8 @@ def explanation(found: Explanation) -> Iterator[str]:
         yield from output.as_table(("nearest", "group", "fits", "needs", "lacks"), rows).splitlines()
     if found.reasons:
         yield ""
-        rows = [(str(one.nodes), one.why) for one in found.reasons]
-        yield from output.as_table(("nodes", "why they refuse its pods"), rows).splitlines()
+        refusals = [(str(one.nodes), one.why) for one in found.reasons]
+        yield from output.as_table(("nodes", "why they refuse its pods"), refusals).splitlines()
     if found.held_for:
         yield ""
         yield f"Room that would do is held for {', '.join(found.held_for)}."

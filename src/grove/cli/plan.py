@@ -91,9 +91,8 @@ def command(
     connection = program.client_connection(kubeconfig, context)
     planned, found = asyncio.run(_plan(connection, settings, operator, trees, namespace or connection.namespace, nodes))
     if not planned and not found.elsewhere:
-        raise Failure(
-            f"{', '.join(files)}: there is nothing to place", "name a file with PodCliqueSets, PodGangs or pods"
-        )
+        help = "name a file with PodCliqueSets, PodGangs or pods"
+        raise Failure(f"{', '.join(files)}: there is nothing to place", help)
     if form == "json":
         click.echo(output.as_json(as_data(planned, found)))
     else:
@@ -150,9 +149,10 @@ def judge(
     from grove.runtime.settings import seconds
     from grove.scheduler import trial
 
-    known = dict(engine.objects_of("topology")), dict(engine.objects_of("priority_class"))
-    waited = datetime.timedelta(seconds=seconds(settings.preemption.delay))
-    around = expansion.Around(operator, *known, namespace, now - waited, settings.scheduler_names)
+    topologies = {view.metadata.name: view for kind, view in engine.objects() if kind == "topology"}
+    priorities = {view.metadata.name: view for kind, view in engine.objects() if kind == "priority_class"}
+    created = now - datetime.timedelta(seconds=seconds(settings.preemption.delay))  # it has waited long enough
+    around = expansion.Around(operator, topologies, priorities, namespace, created, settings.scheduler_names)
     try:
         found = expansion.expand(trees, around)
     except expansion.Refused as error:
@@ -162,12 +162,9 @@ def judge(
     keys = list(expansion.keys(found))
     there = {key for key in keys if engine.find(key) is not None}
     trial.settle(engine, now.timestamp())  # who waits already comes first
-    owner = {
-        pod.metadata.uid or "": engine.registry.gang_of(pod.metadata.uid or "") for pod in engine.registry.pods.values()
-    }
     _tell(engine, found)
     courses = trial.run(engine, [key for key in keys if key not in there], now.timestamp())
-    return [_planned(engine, key, courses.get(key), owner) for key in keys], found
+    return [_planned(engine, key, courses.get(key)) for key in keys], found
 
 
 def _tell(engine: Engine, found: Expanded) -> None:
@@ -186,8 +183,9 @@ def _tell(engine: Engine, found: Expanded) -> None:
             engine.gang(gang)
 
 
-def _planned(engine: Engine, key: str, course: Course | None, owner: dict[str, str]) -> Planned:
+def _planned(engine: Engine, key: str, course: Course | None) -> Planned:
     from grove.scheduler import answers
+    from grove.scheduler.registry import lone_key
 
     answer = answers.answer(engine, key)
     assert answer is not None  # it was told
@@ -195,13 +193,95 @@ def _planned(engine: Engine, key: str, course: Course | None, owner: dict[str, s
         return Planned(answer, fits=answer.state in ("placed", "placing", "over"), is_there=True)
     bind = course.bind
     victims = [victim for one in course.evictions for victim in one.victims]
-    stopped = dict.fromkeys(victim.gang or owner.get(victim.uid, "") for victim in victims)
+    stopped = dict.fromkeys(victim.gang or lone_key(victim.namespace, victim.name) for victim in victims)
     return Planned(
         answer,
         fits=bind is not None and not victims and not course.left,
         score=None if bind is None else bind.score,
         victims=tuple(f"{one.namespace}/{one.name}" for one in victims),
-        stopped=tuple(one for one in stopped if one),
+        stopped=tuple(stopped),
         why=course.evictions[-1].why if course.evictions else "",
         left=course.left,
     )
+
+
+# Telling
+
+
+def summary(planned: Sequence[Planned]) -> dict[str, int]:
+    found = Counter(_outcome(one) for one in planned)
+    return {
+        "gangs": len(planned),
+        "fit": found["fits"] + found["exists"],
+        "preempt": found["preempts"],
+        "wait": found["waits"],
+        "victims": sum(len(one.victims) for one in planned),
+    }
+
+
+def _outcome(one: Planned) -> str:
+    if one.is_there:
+        return "exists" if one.fits else "waits"
+    if one.answer.state not in ("placing", "placed"):
+        return "waits"
+    return "preempts" if one.victims else "fits"
+
+
+def as_data(planned: Sequence[Planned], found: Expanded) -> dict[str, Any]:
+    import msgspec
+
+    listed = []
+    for one in planned:
+        data: dict[str, Any] = msgspec.to_builtins(one.answer)
+        more = {"score": one.score, "victims": one.victims, "stopped": one.stopped, "left": one.left}
+        listed.append(data | {"outcome": _outcome(one)} | {name: value for name, value in more.items() if value})
+    return {
+        "gangs": listed,
+        "elsewhere": found.elsewhere,
+        "passedOver": found.passed_over,
+        "summary": summary(planned),
+    }
+
+
+def text(planned: Sequence[Planned], found: Expanded) -> Iterator[str]:
+    for one in planned:
+        yield from _gang_text(one)
+        yield ""
+    for line in found.elsewhere:
+        name, _, scheduler = line.partition(": ")
+        yield f"{name} is left to another scheduler: {scheduler}"
+    yield _summary_text(planned, found)
+
+
+def _gang_text(one: Planned) -> Iterator[str]:
+    answer = one.answer
+    name = f"{'Pod' if '/pod:' in answer.gang else 'PodGang'} {answer.gang.replace('/pod:', '/')}"
+    score = "" if one.score is None else f"score {one.score:.2f}"
+    where = ", ".join(part for part in (gangs.within(answer.domains), score) if part)
+    match _outcome(one):
+        case "exists":
+            yield f"{name} exists already: {where}"
+        case "fits":
+            yield f"{name} fits now: {where}"
+        case "preempts":
+            yield f"{name} fits after preemption: {where}"
+            yield f"  {gangs.count(len(one.victims), 'pod')} would be evicted{f': {one.why}' if one.why else ''}"
+            yield f"  of {', '.join(one.stopped[:_MOST_VICTIMS])}{' …' if len(one.stopped) > _MOST_VICTIMS else ''}"
+        case _:
+            yield f"{name} would wait"
+    if answer.explanation is not None:
+        yield from gangs.indented(gangs.explanation(answer.explanation))
+    if any(group.placed for group in answer.groups):
+        yield from gangs.indented(gangs.groups(answer.groups))
+
+
+def _summary_text(planned: Sequence[Planned], found: Expanded) -> str:
+    counts = summary(planned)
+    parts = [f"{counts['fit']} of {gangs.count(counts['gangs'], 'gang')} fit now"]
+    if counts["preempt"]:
+        parts.append(f"{counts['preempt']} after preemption of {gangs.count(counts['victims'], 'pod')}")
+    if counts["wait"]:
+        parts.append(f"{counts['wait']} would wait")
+    if found.passed_over:
+        parts.append(f"{gangs.count(found.passed_over, 'object')} passed over")
+    return "; ".join(parts)
