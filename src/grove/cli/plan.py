@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -13,7 +14,7 @@ from grove.api.fields import JSON
 from grove.api.kinds.operatorconfig import OperatorConfiguration
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.cli import configuration as configurations
-from grove.cli import documents, output, program
+from grove.cli import documents, gangs, output, program
 from grove.cli.failure import OK, REFUSED, Failure, Refusal
 
 if TYPE_CHECKING:
