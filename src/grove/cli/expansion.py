@@ -177,12 +177,11 @@ def _member(tree: Tree, place: CliquePlace, around: Around) -> Member:
     blueprint = podbuild.blueprint(tree, place, clique, backend=backend, settings=settings)
     template_hash = tree.template_hashes[place.clique]
     uid = clique.metadata.uid or ""
-    pods = [
-        _stored(
-            podbuild.pod(blueprint, NewPod(name=naming.pod_name(name, uid, at, template_hash, ()), index=at)), around
-        )
-        for at in range(clique.spec.replicas)
+    new = [
+        NewPod(name=naming.pod_name(name, uid, index, template_hash, ()), index=index)
+        for index in range(clique.spec.replicas)
     ]
+    pods = [_stored(podbuild.pod(blueprint, one), around) for one in new]
     return Member(place, name, least(template) if template.replicas else 0, clique, tuple(pods))
 
 

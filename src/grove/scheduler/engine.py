@@ -518,10 +518,10 @@ class Engine(Knowledge):
         """Gangs that have waited too long, and where room is gathered for them, if it is."""
         return {key: self.heads.of(key) for key in self._starved}
 
-    def remember_starving(self, key: str, head: Head | None) -> None:
+    def remember_starving(self, key: str, head: Head | None, looked: float) -> None:
         self._starved[key] = None
         if head is not None:
-            self.heads.remember(head)
+            self.heads.remember(head, looked)
 
     # What is known of those that wait
 

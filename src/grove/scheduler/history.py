@@ -195,6 +195,8 @@ class Gathering(_Line, frozen=True, tag="gathering"):
     lacking: int = 0
     targets: tuple[tuple[str, Amounts], ...] = ()
     """Nodes, and what it would use there; none: it only starves."""
+    looked: float = 0.0
+    """When that was last decided."""
 
 
 class Heard(_Line, frozen=True, tag="heard"):
@@ -340,7 +342,7 @@ def _remind(engine: Engine, line: Line) -> None:
             case = Case(line.plans, line.cooled, line.not_before, frozenset(line.sunk))
             engine.preempting.ledger.remember(line.gang, case, line.went)
         case Gathering():
-            engine.remember_starving(line.gang, _head(cluster, line))
+            engine.remember_starving(line.gang, _head(cluster, line), line.looked)
         case Heard():
             engine.remember_said(line.gang, Said(line.reason, line.sentence, line.essence, line.at))
 

@@ -51,7 +51,7 @@ def _lines(engine: Engine) -> Iterator[Line]:
             )
     yield from _plans(engine)
     for key, head in engine.starving().items():
-        yield history.Gathering(key) if head is None else _gathering(cluster, head)
+        yield history.Gathering(key) if head is None else _gathering(cluster, head, engine.heads.looked)
     for key, said in engine.said().items():
         yield history.Heard(key, said.reason, said.sentence, said.essence, said.at)
 
@@ -79,7 +79,7 @@ def _plans(engine: Engine) -> Iterator[Line]:
         )
 
 
-def _gathering(cluster: Cluster, head: Head) -> Line:
+def _gathering(cluster: Cluster, head: Head, looked: float) -> Line:
     return history.Gathering(
         head.gang,
         head.priority,
@@ -88,5 +88,10 @@ def _gathering(cluster: Cluster, head: Head) -> Line:
         head.domain,
         None if head.start == math.inf else head.start,
         head.lacking,
-        tuple((cluster.names[slot], history.amounts(cluster, wanted)) for slot, wanted in head.targets),
+        tuple(
+            (cluster.names[slot], history.amounts(cluster, wanted))
+            for slot, wanted in head.targets
+            if cluster.alive[slot]
+        ),
+        looked,
     )
