@@ -24,7 +24,9 @@ from grove.scheduler import history
 from grove.scheduler.engine import Engine
 from grove.scheduler.history import Became, Line, Told
 from grove.scheduler.outcomes import BindFailure
+from grove.scheduler.queues import Queues
 from grove.scheduler.snapshot import snapshot
+from grove.scheduler.statistics import EngineStatistics
 from grove.scheduler.surroundings import Surrounding, Surroundings
 from grove.scheduler.verdicts import Bind, Decision
 from grove.scheduler.views import BudgetView, NamespaceView, PriorityClassView
@@ -109,6 +111,17 @@ class Recording:
     @property
     def surroundings(self) -> Surroundings:
         return self.engine.surroundings
+
+    @property
+    def queues(self) -> Queues:
+        return self.engine.queues
+
+    def statistics(self) -> EngineStatistics:
+        return self.engine.statistics()
+
+    def close(self) -> None:
+        """Nothing is recorded any more."""
+        self._journal.close()
 
     def _told(self, kind: str, view: object, *, gone: bool = False) -> None:
         self._journal.write(Told(kind, view, gone))
