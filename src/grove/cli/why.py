@@ -76,16 +76,16 @@ def command(name: str, namespace: str, form: str, config: str, kubeconfig: str, 
     """
     settings = configurations.of_scheduler(config)[0] if config else SchedulerConfiguration()
     connection = program.client_connection(kubeconfig, context)
-    kind, bare = _split(name)
+    kind, bare = split(name)
     report = asyncio.run(_ask(connection, settings, kind, bare, namespace or connection.namespace))
     if form == "table":
-        click.echo("\n".join(_text(report)))
+        click.echo("\n".join(text(report)))
     else:
         data = as_data(report)
         click.echo(output.as_json(data) if form == "json" else output.as_yaml(data))
 
 
-def _split(name: str) -> tuple[str, str]:
+def split(name: str) -> tuple[str, str]:
     word, slash, bare = name.partition("/")
     if not slash:
         return "", name
@@ -244,7 +244,7 @@ def as_data(report: Report) -> dict[str, Any]:
     return {"subject": report.subject, "gangs": found, "notes": report.notes, "scheduler": leader}
 
 
-def _text(report: Report) -> Iterator[str]:
+def text(report: Report) -> Iterator[str]:
     first = True
     for note in report.notes:
         yield note
