@@ -137,7 +137,7 @@ def aloof(dice: random.Random) -> tuple[Cluster, Gang]:
             made.append((app, cpu, count))
     for (rack, at), cpu in used.items():
         labels = {ZONE: "z", BLOCK: "b", RACK: f"r{rack}"}
-        cluster.node(node(f"n{rack}{at}", labels, cpu=str(cpu + dice.randint(0, 2))))
+        cluster.node(node(f"n{rack}{at}", labels, cpu=str(cpu + dice.randint(0, 1))))
     groups = []
     for app, cpu, count in made:
         key, shunned = avoids[app]

@@ -19,28 +19,20 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from grove.api.kinds.podgang import PodGang
 from grove.kube.cachedclient import CachedClient
 from grove.kube.client import Client
 from grove.kube.clock import Clock
 from grove.kube.durations import Durations, DurationStatistics
-from grove.kube.errors import (
-    ApiError,
-    Conflict,
-    KubeError,
-    NotFound,
-    ServerError,
-    TooManyRequests,
-    Unauthorized,
-)
+from grove.kube.errors import Conflict, KubeError, NotFound
 from grove.kube.fence import NotLeaderError
 from grove.kube.objects import PodView
 from grove.kube.resources import PODS
 from grove.runtime.backoff import Backoff
 from grove.scheduler import outcomes, record
 from grove.scheduler.gangs import Pending
+from grove.scheduler.gangwrites import annotate, is_refusal
 from grove.scheduler.hands import Head
-from grove.scheduler.kinds import DECISION, POD_GANGS
+from grove.scheduler.kinds import DECISION
 from grove.scheduler.outcomes import Again, BindFailure, Bound
 from grove.scheduler.preparer import NotPrepared, Preparer
 from grove.scheduler.record import Target
@@ -51,8 +43,6 @@ log = logging.getLogger(__name__)
 
 Put = tuple[Pending, str]
 AGAIN: Final = Backoff(first=0.2, longest=5.0, jitter=0.5)
-DOUBTFUL: Final = (ServerError, TooManyRequests, Unauthorized)
-"""Answers after which nobody knows what was done, or another try may help; so do errors that are no answers."""
 
 
 class Statistics(NamedTuple):
@@ -217,11 +207,9 @@ class Binder:
             return BindFailure("Gone")
         except Conflict as error:
             return await self._look(pod, node, error, refused=True)
-        except ApiError as error:
-            if not isinstance(error, DOUBTFUL):
-                return BindFailure("Refused", str(error))
-            return await self._look(pod, node, error, refused=False)
         except KubeError as error:
+            if is_refusal(error):
+                return BindFailure("Refused", str(error))
             return await self._look(pod, node, error, refused=False)
         return Bound()
 
@@ -243,20 +231,6 @@ class Binder:
             extra={"pod": f"{pod.namespace}/{pod.name}", "reason": why.reason, "problem": why.message},
         )
         self._head.bind_failed(pod.uid, why)
-
-
-async def annotate(client: CachedClient, key: str, uid: str, annotations: dict[str, str | None]) -> BindFailure | None:
-    """Writes on a PodGang, if it is still this one; gives why that was not done."""
-    namespace, _, name = key.partition("/")
-    change = {"metadata": {"uid": uid, "annotations": annotations}}
-    try:
-        await client.patch(POD_GANGS, name, change, namespace=namespace, type=PodGang)
-    except (NotFound, Conflict) as error:
-        return BindFailure("Gone", str(error))
-    except KubeError as error:
-        is_refused = isinstance(error, ApiError) and not isinstance(error, DOUBTFUL)
-        return BindFailure("Refused" if is_refused else "Unreachable", str(error))
-    return None
 
 
 def _binding(pod: Pending, node: str) -> bytes:

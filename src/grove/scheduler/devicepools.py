@@ -1,21 +1,26 @@
 """The devices of the cluster, in the order in which they are given away, and where each can be used. Pure.
 
 Devices that differ in nothing but their names are of one kind: whether an expression chooses them is found out once.
-Only the newest generation of a pool counts, and only when all of its slices are there.
+Only the newest generation of a pool counts, and only when all of its slices are there. When slices change, their pools
+alone are read anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from grove.kube.affinity import NodeSelector
 from grove.scheduler.cluster import Cluster
 from grove.scheduler.devices import Device, DeviceId, ResourceSlice
+from grove.scheduler.promises import Changes
 from grove.scheduler.reach import Reach
 from grove.scheduler.surroundings import Surroundings
+
+PoolKey: TypeAlias = tuple[str, str]
+"""Driver and name."""
 
 
 class Kind(NamedTuple):
@@ -39,104 +44,153 @@ class Offer(NamedTuple):
     """Those; None: all."""
 
 
+class _Part(NamedTuple):
+    """The devices of a slice."""
+
+    node: str
+    reach: NodeSelector | None
+    offers: tuple[Offer, ...]
+
+
+class _Pool(NamedTuple):
+    parts: tuple[_Part, ...]
+    flaw: str
+    """What is wrong with it; empty: nothing."""
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """Where its devices can be used; with an empty name: on several nodes at once."""
+        return frozenset(part.node for part in self.parts)
+
+
 class Pools:
-    """Read anew when slices or nodes have changed."""
+    """See the top of the module."""
 
     def __init__(self, cluster: Cluster, surroundings: Surroundings, reach: Reach) -> None:
         self._cluster = cluster
         self._slices = surroundings.resource_slices
         self._reach = reach
-        self._age = (-1, -1)
-        self.kinds: list[Kind] = []
-        self.offers: list[Offer] = []
-        """In the order in which they are tried."""
-        self.number: dict[DeviceId, int] = {}
-        self._everywhere: list[int] = []
-        self._at: dict[int, list[int]] = {}
-        self._flaws: dict[int, list[str]] = {}
-        self._flaws_everywhere: list[str] = []
+        self._read = 0
+        self.kinds: Final[list[Kind]] = []
+        """Only ever more."""
         self._kind_of: dict[bytes, int] = {}
+        self._pool_of: dict[str, PoolKey] = {}
+        self._slices_of: dict[PoolKey, dict[str, ResourceSlice]] = {}
+        self._pools: dict[PoolKey, _Pool] = {}
+        self._on: dict[str, dict[PoolKey, None]] = {}
+        """By node its pools; with an empty name those of several."""
+        self._nodes: dict[DeviceId, str] = {}
+        self._changes: Changes[str] = Changes()
 
     @property
-    def age(self) -> tuple[int, int]:
-        """Differs whenever the pools do."""
+    def position(self) -> int:
+        """Of the log of what changed."""
         self._refresh()
-        return self._age
+        return self._changes.position
 
-    def at(self, slot: int) -> Sequence[int]:
-        """The devices that can be used on a slot, in their order."""
-        own = self._at.get(slot)
-        return self._everywhere if own is None else sorted((*own, *self._everywhere)) if self._everywhere else own
+    def since(self, position: int) -> list[str] | None:
+        """The nodes whose devices changed after a position, an empty name for several; None: too long ago to know."""
+        self._refresh()
+        return self._changes.since(position)
 
-    def flaws(self, slot: int) -> Sequence[str]:
-        """What is wrong with pools that have devices for a slot."""
-        return (*self._flaws.get(slot, ()), *self._flaws_everywhere)
+    def at(self, slot: int) -> tuple[list[Offer], tuple[str, ...]]:
+        """The devices that can be used on a slot, in their order, and what is wrong with its pools."""
+        node = self._cluster.names[slot]
+        keys: Sequence[PoolKey] = [*self._on.get(node, ())]
+        if wide := self._on.get(""):
+            keys = [*dict.fromkeys((*keys, *wide))]
+        offers: list[Offer] = []
+        flaws = []
+        for key in sorted(keys) if len(keys) > 1 else keys:
+            pool = self._pools[key]
+            parts = [one for one in pool.parts if (one.node == node if one.node else self._reaches(one.reach, slot))]
+            if pool.flaw and parts:
+                flaws.append(pool.flaw)
+            for part in parts if not pool.flaw else ():
+                offers += part.offers
+        return offers, tuple(flaws)
 
-    def slots(self, number: int) -> Sequence[int] | None:
-        """The slots that a device can be used on; None: all."""
-        offer = self.offers[number]
-        return self._slots(offer.node, offer.reach)
+    def node(self, device: DeviceId) -> str | None:
+        """Where a device can be used; empty: on several nodes; None: there is no such device."""
+        return self._nodes.get(device)
 
-    def _slots(self, node: str, reach: NodeSelector | None) -> Sequence[int] | None:
-        if node:
-            slot = self._cluster.slot_of.get(node)
-            return () if slot is None else (slot,)
-        return None if reach is None else self._reach.slots(reach).tolist()
+    def _reaches(self, reach: NodeSelector | None, slot: int) -> bool:
+        return reach is None or self._reach.reaches(reach, slot)
+
+    # Reading
 
     def _refresh(self) -> None:
-        age = (self._slices.epoch, self._cluster.reshaped.position)
-        if age == self._age:
+        epoch = self._slices.epoch
+        if self._read == epoch:
             return
-        self._age = age
-        self.kinds, self.offers, self.number = [], [], {}
-        self._everywhere, self._at, self._flaws, self._flaws_everywhere, self._kind_of = [], {}, {}, [], {}
-        pools: dict[tuple[str, str], list[ResourceSlice]] = {}
-        for one in self._slices:
-            pools.setdefault((one.spec.driver, one.spec.pool.name), []).append(one)
-        for (driver, name), slices in sorted(pools.items()):
-            self._read(driver, name, slices)
+        changed = self._slices.since(self._read)
+        self._read = epoch
+        names = [name for _, name in changed] if changed is not None else self._all_names()
+        touched: dict[PoolKey, None] = {}
+        for name in dict.fromkeys(names):
+            touched.update(dict.fromkeys(self._move(name)))
+        for key in touched:
+            self._build(key)
 
-    def _read(self, driver: str, name: str, slices: list[ResourceSlice]) -> None:
+    def _all_names(self) -> list[str]:
+        return [*self._pool_of, *(one.metadata.name for one in self._slices)]
+
+    def _move(self, name: str) -> Iterator[PoolKey]:
+        """Puts a slice into its pool; gives the pools that it was in and is in."""
+        before, found = self._pool_of.pop(name, None), self._slices.get(name)
+        if before is not None:
+            del self._slices_of[before][name]
+            yield before
+        if found is not None:
+            key = self._pool_of[name] = (found.spec.driver, found.spec.pool.name)
+            self._slices_of.setdefault(key, {})[name] = found
+            yield key
+
+    def _build(self, key: PoolKey) -> None:
+        before = self._pools.pop(key, None)
+        for part in before.parts if before is not None else ():
+            for offer in part.offers:
+                self._nodes.pop(offer.id, None)
+        for node in before.nodes if before is not None else ():
+            del self._on[node][key]
+        slices = [*self._slices_of[key].values()]
+        if slices:
+            pool = self._pools[key] = self._pool(key, slices)
+            for part in pool.parts:
+                self._nodes.update((offer.id, offer.node) for offer in part.offers)
+            for node in pool.nodes:
+                self._on.setdefault(node, {})[key] = None
+        else:
+            del self._slices_of[key]
+        for found in (before, self._pools.get(key)):
+            for node in sorted(found.nodes) if found is not None else ():
+                self._changes.append(node)
+
+    def _pool(self, key: PoolKey, slices: list[ResourceSlice]) -> _Pool:
+        driver, name = key
         newest = max(one.spec.pool.generation for one in slices)
-        current = sorted(
-            (one for one in slices if one.spec.pool.generation == newest), key=lambda one: one.metadata.name
-        )
+        current = [one for one in slices if one.spec.pool.generation == newest]
         names = [device.name for one in current for device in one.spec.devices]
         flaw = ""
         if len(current) != current[0].spec.pool.resource_slice_count:
             flaw = f"device pool {driver}/{name} is being changed"
         elif len(set(names)) < len(names):
             flaw = f"device pool {driver}/{name} has two devices of one name"
-        for one in current:
+        return _Pool(tuple(self._parts(sorted(current, key=lambda one: one.metadata.name))), flaw)
+
+    def _parts(self, slices: list[ResourceSlice]) -> Iterator[_Part]:
+        for one in slices:
             spec = one.spec
-            slots = self._slots(spec.node_name, spec.node_selector)
-            if spec.node_name or spec.node_selector or spec.all_nodes or spec.per_device_node_selection:
-                if flaw:
-                    self._note_flaw(flaw, slots)
-                else:
-                    self._offer(one, slots)
+            if not (spec.node_name or spec.node_selector or spec.all_nodes or spec.per_device_node_selection):
+                continue  # a way to say where that came after us, or counters
+            offers = tuple(self._offer(one, device) for device in spec.devices)
+            yield _Part(spec.node_name, spec.node_selector, offers)
 
-    def _note_flaw(self, flaw: str, slots: Sequence[int] | None) -> None:
-        if slots is None:
-            self._flaws_everywhere.append(flaw)
-        else:
-            for slot in slots:
-                self._flaws.setdefault(slot, []).append(flaw)
-
-    def _offer(self, one: ResourceSlice, slots: Sequence[int] | None) -> None:
+    def _offer(self, one: ResourceSlice, device: Device) -> Offer:
         spec = one.spec
-        for device in spec.devices:
-            strange = "devices that choose their nodes each" if spec.per_device_node_selection else device.strange
-            kind = self._kind(Kind(spec.driver, device, strange))
-            number = len(self.offers)
-            found = DeviceId(spec.driver, spec.pool.name, device.name)
-            self.offers.append(Offer(found, kind, spec.node_name, spec.node_selector))
-            self.number[found] = number
-            if slots is None:
-                self._everywhere.append(number)
-            else:
-                for slot in slots:
-                    self._at.setdefault(slot, []).append(number)
+        strange = "devices that choose their nodes each" if spec.per_device_node_selection else device.strange
+        found = DeviceId(spec.driver, spec.pool.name, device.name)
+        return Offer(found, self._kind(Kind(spec.driver, device, strange)), spec.node_name, spec.node_selector)
 
     def _kind(self, found: Kind) -> int:
         device = found.device

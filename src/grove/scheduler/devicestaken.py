@@ -19,7 +19,7 @@ class Taken:
         self._log: Changes[DeviceId] = Changes()
 
     def __contains__(self, device: DeviceId) -> bool:
-        self._refresh()
+        """As of the last `position`."""
         return device in self._holders or device in self._promises.devices
 
     @property

@@ -11,15 +11,14 @@ told otherwise. One thread owns an engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 from grove.api import labels
-from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodView
 from grove.scheduler import demands, explain, model, reservations
-from grove.scheduler.cluster import Cluster, Placed
+from grove.scheduler.cluster import Cluster, Hold, Placed
 from grove.scheduler.explain import Explanation, Said
 from grove.scheduler.gangs import Gang
 from grove.scheduler.heads import Heads
@@ -28,12 +27,14 @@ from grove.scheduler.limits import within_limits
 from grove.scheduler.needs import PodNeeds
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.placement.budget import Budget
-from grove.scheduler.predicates.unsupported import unsupported
 from grove.scheduler.preempting import Preempting
 from grove.scheduler.preemption import declared
 from grove.scheduler.preemption.running import Policy, Running
+from grove.scheduler.readiness import waits
 from grove.scheduler.registry import is_lone, key_of
-from grove.scheduler.spread import InvalidConstraint, Replica, read, spread
+from grove.scheduler.replicas import spread_of
+from grove.scheduler.retries import Retries
+from grove.scheduler.spread import InvalidConstraint
 from grove.scheduler.starvation import Head
 from grove.scheduler.statistics import EngineStatistics, measure
 from grove.scheduler.suggestions import suggestions
@@ -45,7 +46,8 @@ from grove.scheduler.wakes import SEES, Topic, Wakes
 Place: TypeAlias = Callable[[Cluster, Gang, Budget], Answer]
 
 
-INITIALIZED: Final = "Initialized"
+CONTENDED: Final = 30.0
+"""Seconds that a node is trusted less after it has refused a pod."""
 PLAN_STEPS: Final = 50_000
 """What a plan of preemption may cost: about half a second, in the worst case."""
 
@@ -92,6 +94,7 @@ class Engine(Knowledge):
             cluster, self.crews, place=place, policy=policy, steps=PLAN_STEPS, enabled=rules.preemption is not None
         )
         self.heads: Final = Heads(cluster, self.crews, after=rules.starves_after, percent=rules.held_percent)
+        self.retries: Final = Retries()
         self._rules: Final = rules
         self._place: Final = place
         self._said: dict[str, Said] = {}
@@ -104,12 +107,15 @@ class Engine(Knowledge):
         """Gangs that are in line, as they are; others are looked for when it is their turn."""
         self._nominations = 0
         self._searches = self._steps = 0
+        self._looked = 0.0
+        """When it was last looked for room to gather because somebody began to starve."""
         self._now = 0.0
 
     # What became of decisions
 
     def bound(self, uid: str) -> None:
         """A pod came to the node that was decided; the watch tells it too."""
+        self.retries.done(self.registry.gang_of(uid))
 
     def bind_failed(self, uid: str, why: BindFailure) -> None:
         """A pod that was decided onto a node did not come there."""
@@ -117,6 +123,7 @@ class Engine(Knowledge):
         if pod is not None and pod.node_name:
             return  # it is on a node after all
         self.seats.take(uid)
+        self.retries.failed(self.registry.gang_of(uid), why)
         self._concern([self.registry.gang_of(uid)])
 
     def evicted(self, uid: str) -> None:
@@ -127,7 +134,13 @@ class Engine(Knowledge):
         self._concern([self.preempting.failed(uid)])
 
     def rejected(self, view: PodView) -> None:
-        """A node has refused a pod of ours: somebody else was there first. The watch tells by whom."""
+        """A node has refused a pod of ours: it has less room than we see. For a while what the pod would have used
+        counts as used there, so that the pod that comes in its place is tried elsewhere."""
+        slot = self.cluster.slot_of.get(view.node_name)
+        if slot is not None:
+            requests = self.cluster.classes.of(view).requests
+            owner = f"{view.node_name}/:contended"
+            self.cluster.hold(Hold(owner, slot, requests, kind="contended", until=self._now + CONTENDED))
 
     def _moved(self, pod: Placed, sign: int) -> None:
         super()._moved(pod, sign)
@@ -178,24 +191,11 @@ class Engine(Knowledge):
         decided = dict(puts)
         return self._bind(gang, Found(tuple(found), tuple(pod for uid, pod in waiting.items() if uid not in decided)))
 
-    def unfit(self, uids: Collection[str]) -> Collection[str]:
-        """Of pods that are assumed on nodes, those that are gone or cannot go there as things are now."""
-        return [uid for uid in uids if not self._fits(uid)]
-
-    def _fits(self, uid: str) -> bool:
-        seat = self.cluster.pods.get(uid)
-        pod = self.registry.pods.get(uid)
-        if seat is None or pod is None or not (self.registry.is_waiting(pod) or pod.node_name):
-            return False
-        if not self.cluster.allowed(seat.cls)[seat.slot]:
-            return False
-        return all(self.cluster.free[row, seat.slot] >= 0 for row, _ in seat.requests)
-
     # What is to be done
 
     def next_wake(self, now: float) -> float | None:
         """When there is something to decide; None: not before something changes."""
-        if self.changed or self.rethink or self.freed or self.waiting.ready:
+        if self.changed or self.rethink or self.stirred or self.freed or self.waiting.ready:
             return now
         moments = (
             self.wakes.next_wake(),
@@ -256,6 +256,7 @@ class Engine(Knowledge):
             gang = self.find(key)
             if gang is None:
                 self._leave(key)
+                self.retries.done(key)
                 self.books.gone(key)
             elif not gang.waiting:
                 self._leave(key)
@@ -285,6 +286,9 @@ class Engine(Knowledge):
         if self._nominations != self.seats.nominated.version:
             self._nominations = self.seats.nominated.version
             self.wakes.event(SEES)
+        if self.stirred:
+            self.stirred = False
+            self.wakes.stir()
         while keys := self.wakes.due(now):
             self.waiting.wake(keys)
 
@@ -293,18 +297,23 @@ class Engine(Knowledge):
         if gang is None or not gang.waiting:
             self._leave(key)
             return []
-        said = self._waits(gang)
+        said = waits(self, gang)
         if said is not None:
             topics: list[Topic] = [("base", gang.base)] if said.reason == "WaitingForBase" else []
             self.wakes.park_until(key, said.reason, *topics)
             return self._refuse(gang, said)
+        retry = self.retries.waits(key, now)
+        if retry is not None:
+            self.wakes.park_until(key, "BindConflict")
+            self.wakes.at(key, retry.until)
+            return self._refuse(gang, explain.not_bound(retry.why))
         least = self.books.least(gang)
         limit = self.queues.may_start(gang.queue, least)
         if limit:
             self.wakes.park_limited(gang, least)
             return self._refuse(gang, explain.limited(limit))
         try:
-            gang, spread = self._spread(gang)
+            gang, spread = spread_of(self, gang)
         except InvalidConstraint as error:
             self.wakes.park_until(key, "Unsupported")
             return self._refuse(gang, explain.unsupported(str(error)))
@@ -315,28 +324,6 @@ class Engine(Knowledge):
         if isinstance(answer, Found):
             answer = NotFound(True, gang.root.name, "")
         return self._without_place(gang, answer, now, spread)
-
-    def _spread(self, gang: Gang) -> tuple[Gang, str]:
-        """The gang with where the replicas of its set leave it room, and that in words."""
-        view = self.registry.gangs.get(gang.key)
-        if view is None or not view.spec.spread_constraints or gang.base:
-            return gang, ""
-        found = spread(self.cluster, self._replica(view), read(view.spec.spread_constraints), self._replicas(view))
-        return gang._replace(within=found.within, taste=found.taste), found.why
-
-    def _replicas(self, view: PodGang) -> list[Replica]:
-        """The other base gangs of a namespace."""
-        namespace = view.metadata.namespace
-        return [
-            self._replica(other)
-            for other in self.registry.gangs.values()
-            if other is not view and other.metadata.namespace == namespace and not model.base_key(other)
-        ]
-
-    def _replica(self, view: PodGang) -> Replica:
-        key = key_of(view.metadata.namespace or "", view.metadata.name)
-        own = model.set_replica(view)
-        return Replica(key, view.metadata.labels or {}, key_of(*own[:2]) if own else "", self.slots(key))
 
     def _without_place(self, gang: Gang, answer: NotFound, now: float, spread: str) -> list[Decision]:
         """Others go for it, or it waits."""
@@ -409,7 +396,12 @@ class Engine(Knowledge):
             self.wakes.at(gang.key, self.heads.starves_at(gang))
             return
         self._starved[gang.key] = None
-        self.heads.look(self._starving, now, freed=True, anew=True)
+        self.waiting.note(waiter(gang, starving=True))
+        if self._looked != now:  # many begin to starve at once: the others are looked at the next time
+            self._looked = now
+            self.heads.look(self._starving, now, freed=True, anew=True)
+        else:
+            self.heads.look_again()
 
     def _starving(self) -> list[Gang]:
         """In the order of their turns."""
@@ -484,27 +476,6 @@ class Engine(Knowledge):
         self._said[gang.key] = now
         return [] if now is held else [Refuse(gang, now.reason, now.sentence)]
 
-    def _waits(self, gang: Gang) -> Said | None:
-        """Why there is no use in looking for a place yet."""
-        for group in gang.groups():
-            for cls in dict.fromkeys(pod.cls for pod in group.waiting):
-                why = unsupported(cls.spec) or cls.fault
-                if why:
-                    return explain.unsupported(f"{group.name}: {why}")
-        view = self.registry.gangs.get(gang.key)
-        if view is None:
-            return None if is_lone(gang.key) else explain.no_gang(gang.key)
-        conditions = () if view.status is None else view.status.conditions
-        if any(one.type == INITIALIZED and one.status == "False" for one in conditions):
-            return explain.not_initialized()
-        if any(len(group.placed) + len(group.waiting) < group.minimum for group in gang.groups()):
-            return explain.waits_for_pods(gang)
-        if gang.base:
-            base = self.find(gang.base)
-            if base is None or not base.is_placed:
-                return explain.waits_for_base(gang.base)
-        return None
-
     # What it remembers, for another engine that is to be like this one
 
     def said(self) -> Mapping[str, Said]:
@@ -535,14 +506,17 @@ class Engine(Knowledge):
             return None
         order = self.waiting.order()
         position = order.index(key) + 1 if key in order else 0
-        said = self._waits(gang)
+        said = waits(self, gang)
         if said is not None:
             return explain.record(gang, said, position=position)
+        retry = self.retries.held.get(key)
+        if retry is not None and self._now < retry.until:
+            return explain.record(gang, explain.not_bound(retry.why), position=position)
         limit = self.queues.may_start(gang.queue, self.books.least(gang))
         if limit:
             return explain.record(gang, explain.limited(limit), position=position)
         try:
-            gang, spread = self._spread(gang)
+            gang, spread = spread_of(self, gang)
         except InvalidConstraint as error:
             return explain.record(gang, explain.unsupported(str(error)), position=position)
         answer = self._search(gang)
@@ -551,9 +525,10 @@ class Engine(Knowledge):
                 return None
             answer = NotFound(True, gang.root.name, "")
         going = self.preempting.under_way(key)
-        waits = going is not None and going.victims
-        said = explain.preempting(len(going.victims)) if going and waits else self._without_room(gang, answer, spread)
-        helps = suggestions(self.cluster, gang, answer, self._search) if gang.missing and not waits else ()
+        if going is not None and going.victims:
+            return explain.record(gang, explain.preempting(len(going.victims)), answer, position=position)
+        said = self._without_room(gang, answer, spread)
+        helps = suggestions(self.cluster, gang, answer, self._search) if gang.missing else ()
         held = self._held_from(gang) if gang.missing else ()
         return explain.record(gang, said, answer, position=position, suggestions=helps, held_for=held)
 

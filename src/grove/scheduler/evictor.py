@@ -20,11 +20,11 @@ from grove.api import conditions, statuses
 from grove.api.conditions import timestamp
 from grove.api.fields import JSON
 from grove.api.kinds.meta import Condition
-from grove.api.kinds.podgang import PodGang, PodGangStatus
+from grove.api.kinds.podgang import PodGangStatus
 from grove.kube.cachedclient import CachedClient
 from grove.kube.client import Client
 from grove.kube.clock import Clock
-from grove.kube.errors import ApiError, Conflict, KubeError, NotFound, TooManyRequests
+from grove.kube.errors import Conflict, KubeError, NotFound, TooManyRequests
 from grove.kube.events import Recorder
 from grove.kube.fence import NotLeaderError
 from grove.kube.objects import PodView
@@ -32,9 +32,9 @@ from grove.kube.regarding import regarding
 from grove.kube.resources import PODS
 from grove.runtime.backoff import Backoff
 from grove.scheduler import record
-from grove.scheduler.binder import DOUBTFUL, annotate
 from grove.scheduler.gangs import Pending
 from grove.scheduler.gangstatus import DISRUPTED
+from grove.scheduler.gangwrites import annotate, is_refusal, write_status
 from grove.scheduler.hands import Head
 from grove.scheduler.kinds import POD_GANGS, PREEMPTION
 from grove.scheduler.record import Target
@@ -138,7 +138,7 @@ class Evictor:
             if patch is None:
                 return
             try:
-                await self._patch_status(gang, patch)
+                await write_status(self._writes, gang, patch)
             except Conflict:
                 continue
             except KubeError as error:
@@ -146,18 +146,6 @@ class Evictor:
             else:
                 self._recorder.record(regarding(POD_GANGS, gang.metadata), "Warning", PREEMPTED, _why(plan))
             return
-
-    async def _patch_status(self, gang: PodGang, patch: JSON) -> None:
-        metadata = gang.metadata
-        guard = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
-        await self._writes.patch(
-            POD_GANGS,
-            metadata.name,
-            {**patch, "metadata": guard},
-            namespace=metadata.namespace or "",
-            subresource="status",
-            type=PodGang,
-        )
 
     async def _evict(self, victim: Victim, plan: Evict) -> None:
         failures = 0
@@ -175,10 +163,9 @@ class Evictor:
             except (NotFound, Conflict):
                 break  # it has gone, or gone and come back as another
             except KubeError as error:
-                is_refused = isinstance(error, ApiError) and not isinstance(error, DOUBTFUL)
                 failures += 1
                 pause = AGAIN.delay(failures, self._rng)
-                if is_refused or self._clock.wall().timestamp() + pause > plan.until:
+                if is_refusal(error) or self._clock.wall().timestamp() + pause > plan.until:
                     self._fail(victim, str(error))
                     return
                 if isinstance(error, TooManyRequests) and failures == 1:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from grove.scheduler.gangs import Gang
+from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.verdicts import NotFound, Reason, Shortfall
 
 LONGEST: Final = 1000
@@ -111,6 +112,13 @@ def waits_for_base(base: str) -> Said:
 def limited(why: str) -> Said:
     """`why` is what `Queues.may_start` gave."""
     return _plain("QueueLimit", why)
+
+
+def not_bound(why: BindFailure) -> Said:
+    """`why` is what became of the last try."""
+    about = f": {why.message}" if why.message else ""
+    sentence = cut(f"it has a place, but its pods could not be bound{about}; it is tried again in a while")
+    return Said("BindConflict", sentence, ("BindConflict", why.reason))
 
 
 def room_held(owner: str) -> Said:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from grove.api import conditions
+from grove.api.conditions import moment
 from grove.api.kinds.meta import Condition
 from grove.api.kinds.podgang import PodGangStatus
 from grove.kube.objects import PodView
 from grove.runtime.pace import Patience
 from grove.scheduler.world import is_ready
 
+Groups: TypeAlias = Sequence[tuple[str, int, Sequence[PodView]]]
+"""Of each group its name, its minimum, and the pods of it that there are."""
 Phase = Literal["Pending", "Starting", "Running"]
 
 INITIALIZED: Final = "Initialized"
@@ -40,6 +43,10 @@ LOST: Final = Patience(quiet=0.3, longest=1.0)
 _PASSING: Final = frozenset({NOT_WHOLE, "WaitingForBase", "Preempting", "RoomHeld"})
 
 
+DISRUPTION: Final = datetime.timedelta(minutes=1)
+"""A disruption after which no more pods go is over then."""
+
+
 class Said(NamedTuple):
     """Why a gang has no place, in a word and in a sentence."""
 
@@ -57,7 +64,7 @@ class Count(NamedTuple):
     """Ready, or over and to stay so."""
 
 
-def count(groups: Iterable[tuple[str, int, Sequence[PodView]]]) -> list[Count]:
+def count(groups: Groups) -> list[Count]:
     """Of each group. Pods that are going do not count."""
     return [
         Count(name, minimum, sum(map(has_place, pods)), sum(1 for pod in pods if is_ready(pod) or is_done(pod)))
@@ -78,14 +85,29 @@ def is_placed(counts: Iterable[Count]) -> bool:
     return all(one.scheduled >= one.minimum for one in counts)
 
 
+def has_recovered(held: PodGangStatus | None, groups: Groups, now: datetime.datetime) -> bool:
+    """Whether the disruption that a gang was told of is over: its pods are others, or nobody goes any more."""
+    told = None if held is None else conditions.find(held.conditions, DISRUPTED)
+    if told is None or told.status != "True":
+        return False
+    pods = [pod for _, _, members in groups for pod in members]
+    since = told.last_transition_time
+    placed = [pod.metadata.creation_timestamp or "" for pod in pods if has_place(pod)]
+    if placed and min(placed) > since:
+        return True
+    return now > moment(since) + DISRUPTION and not any(pod.metadata.deletion_timestamp for pod in pods)
+
+
 def wanted(
     held: PodGangStatus | None,
     counts: Sequence[Count],
     said: Said | None,
     score: float | None,
     now: datetime.datetime,
+    *,
+    recovered: bool = False,
 ) -> PodGangStatus | None:
-    """The status as it is to be; None: there is nothing to say yet."""
+    """The status as it is to be; None: there is nothing to say yet. `recovered`: see `has_recovered`."""
     found = held or PodGangStatus(phase="Pending")
     placed = is_placed(counts)
     if not placed and said is None and conditions.find(found.conditions, SCHEDULED) is None:
@@ -98,9 +120,9 @@ def wanted(
         )
     listed = _scheduled(listed, placed, said, now)
     listed = _ready(listed, placed, ready, now)
-    if placed and conditions.is_true(listed, DISRUPTED):
-        listed = conditions.put(listed, DISRUPTED, "False", "PlacedAgain", "The gang has a place again", now=now)
     was_placed = conditions.is_true(found.conditions, SCHEDULED)
+    if placed and recovered and conditions.is_true(listed, DISRUPTED):
+        listed = conditions.put(listed, DISRUPTED, "False", "PlacedAgain", "The gang has a place again", now=now)
     was_ready = conditions.is_true(found.conditions, READY)
     phase: Phase = "Running" if ready else "Starting" if placed else "Pending"
     return replace(

@@ -65,6 +65,10 @@ class Heads:
             give_up(self._cluster, key, "head")
             self._stale = True
 
+    def look_again(self) -> None:
+        """Somebody has begun to starve: the next look is at everything."""
+        self._stale = True
+
     def look(self, starved: Callable[[], Iterable[Gang]], now: float, *, freed: bool, anew: bool) -> bool:
         """Gathers for those who starve, given in the order of their turns; whether anything is held.
 

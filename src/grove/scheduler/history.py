@@ -31,6 +31,7 @@ from grove.scheduler.preempting import UnderWay
 from grove.scheduler.preemption.ledger import Case
 from grove.scheduler.registry import is_lone
 from grove.scheduler.resources import Vector
+from grove.scheduler.retries import Retry
 from grove.scheduler.starvation import Head
 from grove.scheduler.surroundings import VIEWS
 from grove.scheduler.verdicts import Bind, Decision, Evict, Reason
@@ -172,6 +173,17 @@ class Pause(_Line, frozen=True, tag="pause"):
     until: float
 
 
+class Failed(_Line, frozen=True, tag="failed"):
+    """A gang whose pods could not be bound."""
+
+    gang: str
+    reason: FailureReason
+    message: str = ""
+    failures: int = 0
+    until: float = 0.0
+    is_new: bool = False
+
+
 class Account(_Line, frozen=True, tag="account"):
     """What was planned for a gang before, and when it had to go itself."""
 
@@ -221,6 +233,7 @@ Line: TypeAlias = (
     | Room
     | Plan
     | Pause
+    | Failed
     | Account
     | Gathering
     | Heard
@@ -338,6 +351,9 @@ def _remind(engine: Engine, line: Line) -> None:
             engine.preempting.remember(line.gang, UnderWay(frozenset(line.victims), line.until, line.why))
         case Pause():
             engine.preempting.pause(line.gang, line.until)
+        case Failed():
+            why = BindFailure(line.reason, line.message)
+            engine.retries.remember(line.gang, Retry(why, line.failures, line.until, line.is_new))
         case Account():
             case = Case(line.plans, line.cooled, line.not_before, frozenset(line.sunk))
             engine.preempting.ledger.remember(line.gang, case, line.went)

@@ -6,7 +6,7 @@ when it is asked to decide. Everything it was told can be told again (`history.p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
 from grove.api import labels
@@ -61,6 +61,8 @@ class Knowledge:
         """Gangs that something was told of since they were last looked at."""
         self.rethink = False
         """Whether something was told that may concern every gang."""
+        self.stirred = False
+        """Whether something was told that may concern gangs with volumes or claims."""
         self.freed = False
         """Whether room has become free."""
         self._replica_affinity: Final = replica_affinity
@@ -208,7 +210,7 @@ class Knowledge:
             meta = view.metadata
             pods = self.seats.claims_changed(resource, meta.namespace or "", meta.name)
             self._concern(self.registry.gang_of(pod.metadata.uid or "") for pod in pods)
-        self.rethink = True
+        self.stirred = True
 
     # What it knows
 
@@ -261,6 +263,19 @@ class Knowledge:
             return None
         meta = pod.metadata
         return Pending(uid, meta.namespace or "", meta.name, self.cluster.classes.of(pod))
+
+    def unfit(self, uids: Collection[str]) -> Collection[str]:
+        """Of pods that are assumed on nodes, those that are gone or cannot go there as things are now."""
+        return [uid for uid in uids if not self._fits(uid)]
+
+    def _fits(self, uid: str) -> bool:
+        seat = self.cluster.pods.get(uid)
+        pod = self.registry.pods.get(uid)
+        if seat is None or pod is None or not (self.registry.is_waiting(pod) or pod.node_name):
+            return False
+        if not self.cluster.allowed(seat.cls)[seat.slot]:
+            return False
+        return all(self.cluster.free[row, seat.slot] >= 0 for row, _ in seat.requests)
 
     def objects(self) -> Iterator[tuple[str, Any]]:
         """All that was told and still counts, by kind, in an order in which it can be told again."""

@@ -52,7 +52,6 @@ def of_term(term: Term) -> Iterator[Metric]:
     yield _counter("changes", "Changes in the cluster that the engine was told of.", live.changes)
     yield _histogram("decision_seconds", "How long the engine worked at a time.", live.deciding)
     yield _counted("decisions", "Decisions by what they were.", "result", term.decisions)
-    yield _gauge("waiting", "Gangs and lone pods that wait, with a reason.", len(term.sayings))
     yield _histogram("gang_wait_seconds", "How long gangs waited for their place.", term.waits)
     yield _counter("pods_bound", "Pods that were put on nodes.", binder.bound)
     yield _gauge("pods_under_way", "Pods that are decided and not yet bound.", binder.under_way)

@@ -46,6 +46,13 @@ PERMISSIONS: Final = (
     *(of(one, FOLLOW, "knows where volumes can be had") for one in STORAGE),
     of(RESOURCE_CLAIMS, (*FOLLOW, "patch"), "knows the claims of pods to devices"),
     of(RESOURCE_CLAIMS, ("patch",), "gives devices to claims", subresource="status"),
+    Permission(
+        RESOURCE_CLAIMS.group,
+        ("resourceclaims/binding",),
+        ("patch",),
+        "may say which devices a claim has been given",
+        by_request=False,
+    ),
     *(of(one, FOLLOW, "knows which devices there are") for one in (RESOURCE_SLICES, DEVICE_CLASSES)),
     of(CORE_EVENTS, ("create", "patch"), "tells what happened, for kubectl describe"),
     Permission(

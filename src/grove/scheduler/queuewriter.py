@@ -69,4 +69,4 @@ class QueueWriter:
             return
         except KubeError as error:  # what it says is old with the next change, which is when it is tried again
             self.failed += 1
-            log.warning("status of queue not written", extra={"queue": meta.name, "error": str(error)})
+            log.info("status of queue not written", extra={"queue": meta.name, "error": str(error)})

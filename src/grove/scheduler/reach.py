@@ -14,7 +14,8 @@ from grove.scheduler.predicates.nodeselection import Labels
 from grove.scheduler.predicates.rule import Mask, Slots
 from grove.scheduler.storage import TopologyTerm
 
-_MOST_KNOWN: Final = 4096
+_MOST_KNOWN: Final = 65_536
+_NONE: Final[Slots] = np.zeros(0, np.int64)
 
 
 class Reach:
@@ -24,6 +25,7 @@ class Reach:
         self._cluster = cluster
         self._labels = Labels(cluster)
         self._known: dict[NodeSelector, Slots] = {}
+        self._having: dict[str, dict[str, Slots]] = {}
         self._position = -1
 
     def mask(self, selector: NodeSelector, slots: Slots) -> Mask:
@@ -34,17 +36,43 @@ class Reach:
         return found
 
     def slots(self, selector: NodeSelector) -> Slots:
-        """All slots that it means."""
+        """All slots that it means. Quick where they are few: volumes of single nodes are as many as nodes."""
         now = self._cluster.reshaped.position
         if self._position != now or len(self._known) >= _MOST_KNOWN:
             self._known.clear()
+            self._having.clear()
             self._position = now
         found = self._known.get(selector)
         if found is None:
-            size = self._cluster.size
-            mask = self.mask(selector, np.arange(size)) & self._cluster.alive[:size]
-            found = self._known[selector] = np.flatnonzero(mask)
+            parts = [self._slots_of(term) for term in selector.node_selector_terms]
+            found = parts[0] if len(parts) == 1 else np.unique(np.concatenate([*parts, _NONE]))
+            self._known[selector] = found
         return found
+
+    def _slots_of(self, term: NodeSelectorTerm) -> Slots:
+        for one in term.match_expressions:
+            if one.operator == "In":
+                having = self._values(one.key)
+                parts = [having[value] for value in dict.fromkeys(one.values) if value in having]
+                found = parts[0] if len(parts) == 1 else np.sort(np.concatenate([*parts, _NONE]))
+                is_all = len(term.match_expressions) == 1 and not term.match_fields
+                return found if is_all else found[self._labels.matching(term, found)]
+        slots = np.flatnonzero(self._cluster.alive[: self._cluster.size])
+        return slots[self._labels.matching(term, slots)]
+
+    def _values(self, key: str) -> dict[str, Slots]:
+        """By value of a label the slots that have it."""
+        known = self._having.get(key)
+        if known is None:
+            column = self._cluster.column(key)
+            codes = column.codes[: self._cluster.size]
+            order = np.argsort(codes, kind="stable")
+            edges = np.flatnonzero(np.diff(codes[order])) + 1
+            groups = np.split(order, edges)
+            known = self._having[key] = {
+                column.values[codes[group[0]]]: group for group in groups if len(group) and codes[group[0]]
+            }
+        return known
 
     def reaches(self, selector: NodeSelector | None, slot: int) -> bool:
         """Whether it means one slot; None means all."""

@@ -8,14 +8,13 @@ whose pods are ready, unless it was us who decided to put them there: it may be 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from grove.api import conditions
 from grove.api.conditions import moment
 from grove.api.kinds.podgang import PodGang
 from grove.kube.objects import PodView
-from grove.scheduler.gangstatus import SCHEDULED, has_place, is_done
+from grove.scheduler.gangstatus import SCHEDULED, Groups, has_place, is_done
 from grove.scheduler.record import Record
 from grove.scheduler.world import is_ready
 
@@ -40,7 +39,6 @@ class TakeBack(NamedTuple):
 
 
 Verdict: TypeAlias = Until | TakeBack | None
-Groups: TypeAlias = Sequence[tuple[str, int, Sequence[PodView]]]
 
 
 def judge(

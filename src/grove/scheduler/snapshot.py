@@ -50,6 +50,8 @@ def _lines(engine: Engine) -> Iterator[Line]:
                 None if one.until == math.inf else one.until,
             )
     yield from _plans(engine)
+    for key, retry in engine.retries.held.items():
+        yield history.Failed(key, retry.why.reason, retry.why.message, retry.failures, retry.until, retry.is_new)
     for key, head in engine.starving().items():
         yield history.Gathering(key) if head is None else _gathering(cluster, head, engine.heads.looked)
     for key, said in engine.said().items():

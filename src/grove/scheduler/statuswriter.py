@@ -18,6 +18,7 @@ from grove.runtime.outcomes import Outcome, RequeueAfter, Retry
 from grove.runtime.pace import Pace
 from grove.scheduler import gangstatus
 from grove.scheduler.gangstatus import SCHEDULED
+from grove.scheduler.gangwrites import write_status
 from grove.scheduler.kinds import POD_GANGS
 from grove.scheduler.sayings import Sayings
 from grove.scheduler.world import World
@@ -42,12 +43,13 @@ class StatusWriter:
 
     async def __call__(self, key: str) -> Outcome:
         gang = self._world.gang(key)
-        if gang is None or gang.metadata.deletion_timestamp is not None or not self._world.is_our_gang(gang):
+        if gang is None or gang.metadata.deletion_timestamp is not None or not self._world.is_ours_to_tell(gang):
             self._pace.forget(key)
             return None
-        counts = gangstatus.count(self._world.members(gang))
+        groups, now = [*self._world.members(gang)], self._clock.wall()
         said, score = self._sayings.said(key), self._sayings.score(key)
-        wanted = gangstatus.wanted(gang.status, counts, said, score, self._clock.wall())
+        recovered = gangstatus.has_recovered(gang.status, groups, now)
+        wanted = gangstatus.wanted(gang.status, gangstatus.count(groups), said, score, now, recovered=recovered)
         patch = None if wanted is None else statuses.patch(gang.status, wanted)
         if patch is None or wanted is None:
             self._pace.forget(key)
@@ -63,18 +65,8 @@ class StatusWriter:
         return None
 
     async def _write(self, key: str, gang: PodGang, patch: dict[str, object]) -> None:
-        metadata = gang.metadata
-        # A merge patch replaces all conditions: only if nobody has written others meanwhile.
-        guard = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
         try:
-            await self._client.patch(
-                POD_GANGS,
-                metadata.name,
-                {**patch, "metadata": guard},
-                namespace=metadata.namespace or "",
-                subresource="status",
-                type=PodGang,
-            )
+            await write_status(self._client, gang, patch)
         except NotFound:
             return
         except Conflict as error:

@@ -32,6 +32,7 @@ REASONS: Final = {
     "Unschedulable": UNSCHEDULABLE,
     "SearchEnded": UNSCHEDULABLE,
     "RoomHeld": UNSCHEDULABLE,
+    "BindConflict": ERROR,
     "Unsupported": ERROR,
 }
 """What pods are told, by the reason that their gang is told."""

@@ -76,6 +76,7 @@ Reason: TypeAlias = Literal[
     "QueueLimit",
     "RoomHeld",  # there is room, kept for another gang
     "Preempting",  # its victims are going
+    "BindConflict",  # its pods could not be bound; it is tried again
     "Unsupported",  # it asks for what this scheduler does not know
 ]
 

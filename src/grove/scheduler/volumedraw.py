@@ -96,6 +96,19 @@ class Draw:
             self._position = changes.position
         return self._counts[self._kind_of]
 
+    def pick(self, slot: int) -> list[str]:
+        """For each claim of the next pod the volume that it gets on a slot; empty: none."""
+        kind = self._kinds[self._kind_of[slot]]
+        picked = [""] * len(self.wanted)
+        for at, found in self._drawn(range(len(self.wanted)), kind, self._free(kind)):
+            if found is not None:
+                picked[at] = self._volumes[found].name
+        return picked
+
+    def _free(self, kind: _Kind) -> list[int]:
+        promised = self._promises.volumes
+        return [number for number in kind.volumes if self._volumes[number].name not in promised]
+
     def _numbers(self, names: Iterable[str]) -> set[int]:
         return {self._number[name] for name in names if name in self._number}
 
@@ -103,28 +116,25 @@ class Draw:
         """How many pods one after the other find what they need."""
         if all(kind.makes):
             return PLENTY
-        promised = self._promises.volumes
-        free = [number for number in kind.volumes if self._volumes[number].name not in promised]
+        free = self._free(kind)
         wanted = [*range(len(self.wanted))]
         for turn in range(len(free) + 1):
-            for one in self._drawn(wanted, kind, free):
-                if one is None:
+            for at, found in self._drawn(wanted, kind, free):
+                if found is not None:
+                    free.remove(found)
+                elif not kind.makes[at]:
                     return turn
-                free.remove(one)
             # A claim that pods share is drawn for once.
             wanted = [at for at in wanted if not self.wanted[at].claim]
             if not wanted:
                 return PLENTY
         return PLENTY
 
-    def _drawn(self, wanted: Sequence[int], kind: _Kind, free: Sequence[int]) -> Iterator[int | None]:
-        """The volume for each claim of one pod; None: there is none."""
+    def _drawn(self, wanted: Sequence[int], kind: _Kind, free: Sequence[int]) -> Iterator[tuple[int, int | None]]:
+        """The claims of one pod, each with the volume that it gets, if there is one."""
         left = [*free]
         for at in wanted:
             found = next((number for number in left if self._fits[number][at]), None)
             if found is not None:
                 left.remove(found)
-                yield found
-            elif not kind.makes[at]:
-                yield None
-                return
+            yield at, found

@@ -104,6 +104,14 @@ class Waiting:
         self._waiters[waiter.key] = waiter
         self._make_ready(waiter)
 
+    def note(self, waiter: Waiter) -> None:
+        """A gang's turn is another from now on; it is not woken by that."""
+        if waiter.key in self._ready or waiter.key not in self._waiters:
+            self.put(waiter)
+        else:
+            self._starving += waiter.starving - self._waiters[waiter.key].starving
+            self._waiters[waiter.key] = waiter
+
     def wake(self, keys: Iterable[str]) -> None:
         """Those are looked at again; who does not wait any more is left out."""
         for key in keys:

@@ -22,6 +22,7 @@ from grove.scheduler.boards import Boards, Row
 from grove.scheduler.cluster import Cluster
 from grove.scheduler.demands import Need, Signature
 from grove.scheduler.gangs import Gang
+from grove.scheduler.needs import devices_of, volumes_of
 from grove.scheduler.placement.budget import STEPS_PER_MILLISECOND
 from grove.scheduler.queues import Queues
 from grove.scheduler.resources import Vector
@@ -63,7 +64,7 @@ class _Group:
 
     __slots__ = (
         "classes", "gangs", "is_deep", "is_extras", "is_masked", "is_open", "is_single", "names", "needs", "order",
-        "retry_at", "rows", "signature", "spent", "taken", "verdict", "was_tried",
+        "out", "retry_at", "rows", "signature", "spent", "taken", "verdict", "was_tried",
     )  # fmt: skip
 
     def __init__(self, signature: Signature, gang: Gang, *, is_single: bool) -> None:
@@ -90,6 +91,8 @@ class _Group:
         self.was_tried = False
         """It was woken, and nobody has been refused since."""
         self.taken = 0
+        self.out = 0
+        """Gangs that were woken and have not been looked at yet."""
 
 
 class Wakes:
@@ -105,8 +108,12 @@ class Wakes:
         self._restless: dict[Signature, _Group] = {}
         """Those that any change opens."""
         self._masked: dict[Signature, _Group] = {}
+        self._claiming: dict[Signature, _Group] = {}
+        """Those whose pods have volumes or claims to devices."""
         self._left: dict[Signature, _Group] = {}
         """Those without a gang: kept for a turn, since a gang that was woken often comes back."""
+        self._out: dict[str, _Group | _Limited] = {}
+        """By gang that was woken and has not been looked at yet where it came from."""
         self._limited: dict[tuple[str, Vector], _Limited] = {}
         self._limit_of: dict[str, tuple[str, Vector]] = {}
         self._freed = queues.freed
@@ -183,6 +190,9 @@ class Wakes:
 
     def forget(self, key: str) -> None:
         """A gang is not asleep any more."""
+        woken = self._out.pop(key, None)
+        if woken is not None:
+            woken.out -= 1
         if self._reasons.pop(key, None) is None:
             return
         group = self._group_of.pop(key, None)
@@ -233,25 +243,36 @@ class Wakes:
                 if group is not None:
                     self._open_up(group)
 
+    def stir(self) -> None:
+        """Something changed that volumes and claims of pods depend on, beside nodes and pods."""
+        for group in self._claiming.values():
+            self._open_up(group)
+
     def due(self, now: float) -> list[str]:
-        """The gangs that are to be looked at; they are not asleep any more. To be called until it gives none."""
+        """The gangs that are to be looked at; they are not asleep any more.
+
+        To be called again when some of them have been looked at: each is parked again then, or forgotten. Until then
+        it counts as one of those that there could be room for."""
         self._advance()
-        for group in self._left.values():
+        for group in [one for one in self._left.values() if not one.out]:
+            del self._left[group.signature]
             if not group.gangs:
                 self._drop(group)
-        self._left.clear()
-        found = dict.fromkeys(self._woken)
+        found: dict[str, _Group | _Limited | None] = dict.fromkeys(self._woken)
         for group in [*self._open.values()]:
             if group.retry_at <= now:
-                found.update(dict.fromkeys(self._take(group)))
+                found.update(dict.fromkeys(self._take(group), group))
         self._look_at_limits(found)
         while self._timers and self._timers[0][0] <= now:
             moment, key = heapq.heappop(self._timers)
             if self._timer_of.get(key) == moment:
                 del self._timer_of[key]
-                found[key] = None
-        for key in found:
+                found.setdefault(key)
+        for key, origin in found.items():
             self.forget(key)
+            if origin is not None:
+                origin.out += 1
+                self._out[key] = origin
         self._counts["woken"] += len(found)
         return [*found]
 
@@ -332,7 +353,7 @@ class Wakes:
     def _take(self, group: _Group) -> list[str]:
         """The first ones of an open group: as many as there could be room for."""
         count = self._how_many(group)
-        if group.was_tried:  # and not refused since
+        if group.was_tried and not group.out:  # all that were woken have a place
             self._spent -= group.spent
             group.spent = 0
         if not count and not group.is_single and not group.is_masked:
@@ -340,7 +361,7 @@ class Wakes:
             return []
         found: list[str] = []
         # The last time was in vain: one of them will tell.
-        most = 1 if group.spent else max(1, count)
+        most = (1 if group.spent else max(1, count)) - group.out
         while group.order and len(found) < most:
             order = heapq.heappop(group.order)
             if group.gangs.get(order[-1]) is order:
@@ -349,7 +370,7 @@ class Wakes:
             group.was_tried, group.taken = True, len(found)
         return found
 
-    def _look_at_limits(self, found: dict[str, None]) -> None:
+    def _look_at_limits(self, found: dict[str, _Group | _Limited | None]) -> None:
         if self._freed != self._queues.freed:
             self._freed = self._queues.freed
             for limited in self._limited.values():
@@ -358,7 +379,8 @@ class Wakes:
             if limited.is_open:
                 count = self._queues.how_many(queue, amounts)
                 limited.is_open = count > 0
-                found.update((order[-1], None) for order in heapq.nsmallest(count, limited.gangs.values()))
+                most = max(0, count - limited.out)
+                found.update((order[-1], limited) for order in heapq.nsmallest(most, limited.gangs.values()))
 
     def _new_group(self, signature: Signature, gang: Gang, *, has_view: bool) -> _Group:
         is_single = has_view or gang.key in self._cluster.holds or bool(gang.reuses)
@@ -366,12 +388,14 @@ class Wakes:
         group.rows = [self._boards.put_up(need, group) for need in group.needs]
         if group.is_masked:
             self._masked[signature] = group
+        if any(volumes_of(cls) is not None or devices_of(cls) is not None for cls in group.classes):
+            self._claiming[signature] = group
         return group
 
     def _drop(self, group: _Group) -> None:
         for need, row in zip(group.needs, group.rows, strict=True):
             self._boards.take_down(need, row)
-        for groups in (self._groups, self._open, self._restless, self._masked):
+        for groups in (self._groups, self._open, self._restless, self._masked, self._claiming):
             groups.pop(group.signature, None)
         self._spent -= group.spent
 
@@ -379,9 +403,11 @@ class Wakes:
 class _Limited:
     """Gangs of one queue that need the same, and may not start."""
 
-    __slots__ = ("gangs", "is_open")
+    __slots__ = ("gangs", "is_open", "out")
 
     def __init__(self) -> None:
         self.gangs: dict[str, _Order] = {}
         self.is_open = False
         """Whether one of it might, as far as was seen."""
+        self.out = 0
+        """Gangs that were woken and have not been looked at yet."""

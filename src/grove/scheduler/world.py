@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from grove.api import labels
 from grove.api.kinds.meta import ObjectMeta
+from grove.api.kinds.operatorconfig import GROVE_SCHEDULER
 from grove.api.kinds.podgang import PodGang
 from grove.api.kinds.queue import Queue
 from grove.api.kinds.topology import ClusterTopologyBinding
@@ -90,6 +91,12 @@ class World:
         if name is not None:
             return name in self._names
         return any(self.is_our_pod(pod) for _, _, pods in self.members(gang) for pod in pods)
+
+    def is_ours_to_tell(self, gang: PodGang) -> bool:
+        """Whether we say how it fares: of gangs that are made for another scheduler the operator does, also where we
+        have taken over the pods of that one."""
+        name = (gang.metadata.labels or {}).get(labels.SCHEDULER_NAME, GROVE_SCHEDULER)
+        return name == GROVE_SCHEDULER and self.is_our_gang(gang)
 
     # Gangs by key: `namespace/name`
 

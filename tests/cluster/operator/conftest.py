@@ -4,18 +4,15 @@ kube-scheduler binds the pods: the operator's default profile is `default-schedu
 the operator asks of it; `test_permissions.py` reads that.
 """
 
-import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from grove.install import rbac
-from grove.testing.binaries import BinaryError
 from grove.testing.controlplane import ControlPlane
-from tests.cluster.audit import NAMESPACE, Audit
-from tests.cluster.conftest import LOGS, install_crds
+from tests.cluster.audit import Audit, audited, authorized
+from tests.cluster.conftest import install_crds
 from tests.cluster.nodes.fleet import Fleet
 from tests.cluster.operator.operator import ACCOUNT, Operator
 from tests.cluster.operator.workloads import Workloads
@@ -30,22 +27,14 @@ StartOperator = Callable[..., Operator]
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest, _interrupted_by_sigterm: None) -> Iterator[ControlPlane]:
     """Instead of the cluster of the other tests: nodes are watched, and what the operator asks is written down."""
-    logs = request.config.rootpath / "build" / "cluster-logs" / f"operator-{os.getpid()}"
-    request.config.stash[LOGS].append(logs)
-    audit = Audit(logs, ACCOUNT)
-    try:
-        running = ControlPlane.start(
-            scheduler=True,
-            disabled_admission=(),
-            disabled_controllers=(),
-            controller_manager_flags=FLAGS,
-            # Who names an owner that blocks deletion must be allowed to update the owner's finalizers.
-            apiserver_flags=(*audit.flags(), "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"),
-            logs=logs,
-        )
-    except BinaryError as error:
-        raise pytest.fail.Exception(str(error), pytrace=False) from None
-    with running:
+    with audited(
+        request,
+        ACCOUNT,
+        controller_manager_flags=FLAGS,
+        disabled_admission=(),
+        # Who names an owner that blocks deletion must be allowed to update the owner's finalizers.
+        flags=("--enable-admission-plugins=OwnerReferencesPermissionEnforcement",),
+    ) as running:
         yield running
 
 
@@ -64,10 +53,7 @@ def audit(cluster: ControlPlane) -> Audit:
 @pytest.fixture(scope="session")
 def kubeconfig(cluster: ControlPlane, grove_crds: None) -> Path:
     """The way to the cluster as the operator's service account, with the rights that are rendered for it."""
-    cluster.create_namespace(NAMESPACE)
-    manifests = {"apiVersion": "v1", "kind": "List", "items": rbac.manifests(NAMESPACE, ACCOUNT)}
-    cluster.kubectl().run("apply", "-f", "-", stdin=json.dumps(manifests))
-    return cluster.kubeconfig_for(NAMESPACE, ACCOUNT)
+    return authorized(cluster, rbac.OPERATOR)
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,7 @@ class World:
         self.rng = rng
         self.objects: list[JSON] = []
         self.claims: list[str] = []
+        self.pods = rng.randint(1, 3)
 
     def case(self) -> Case:
         rng = self.rng
@@ -43,9 +44,9 @@ class World:
         for at in range(len(nodes)):
             self.csi_node(at)
         existing = [
-            pod(f"e{at}", on=f"n{rng.randrange(len(nodes))}", **self.volumes()) for at in range(rng.randint(0, 2))
+            pod(f"e{at}", on=f"n{rng.randrange(len(nodes))}", **self.volumes()) for at in range(rng.randint(0, 3))
         ]
-        asked, *then = [pod(f"pod{at}", **self.volumes()) for at in range(rng.randint(1, 3))]
+        asked, *then = [pod(f"pod{at}", **self.volumes()) for at in range(self.pods)]
         return Case(nodes, existing, asked, self.objects, then)
 
     def some(self, chance: float) -> bool:
@@ -132,7 +133,8 @@ class World:
             phase=rng.choice(["Available"] * 5 + ["Released"]),
             # No two are of one size: which one is taken then is no accident.
             size=f"{rng.randint(1, 4) * 2048 + at}Mi",
-            storageClassName=rng.choice(["$-local", "$-local", "$-made"]),
+            # Where one volume was found for a claim, kube-scheduler would yet make another for the next pod.
+            storageClassName=rng.choice(["$-local", "$-local", "$-made" if self.pods == 1 else "$-local"]),
             accessModes=modes,
             metadata={"labels": {"disk": rng.choice(["fast", "slow"])}},
             volumeMode=rng.choice(["Filesystem", "Filesystem", "Filesystem", "Block"]),
@@ -142,17 +144,19 @@ class World:
     def claim(self, at: int) -> None:
         rng, name = self.rng, f"claim{at}"
         self.claims.append(name)
-        if self.some(0.06):
+        if self.some(0.03):
             return  # it is missing
         modes = rng.choice([["ReadWriteOnce"]] * 3 + [["ReadWriteMany"], ["ReadWriteOncePod"]])
         spec: JSON = {
             "accessModes": modes,
             "resources": {"requests": {"storage": rng.choice(SIZES)}},
-            "storageClassName": rng.choice(["$-local", "$-local", "$-made", "$-made", "$-made", "$-now"]),
+            "storageClassName": rng.choice(["$-local"] * 4 + ["$-made"] * 5 + ["$-now"]),
         }
         metadata: JSON = {"annotations": {}}
         status: JSON = {}
-        kind = rng.choice(["free"] * 5 + ["bound"] * 4 + ["lost", "going", "half", "pinned", "selecting"])
+        kind = rng.choice(
+            ["free"] * 12 + ["bound"] * 8 + ["selecting"] * 3 + ["pinned"] * 2 + ["lost", "going", "half"]
+        )
         if kind in ("bound", "lost", "going"):
             spec["volumeName"] = f"$-bound{at}"
             metadata["annotations"]["pv.kubernetes.io/bind-completed"] = "yes"
@@ -200,7 +204,7 @@ class World:
         rng = self.rng
         names = rng.sample(self.claims, min(len(self.claims), rng.choice([0, 1, 1, 1, 2, 2, 3])))
         found: list[JSON] = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
-        if self.some(0.15):
+        if self.some(0.3):
             found.append({"name": "disk", **self.disk()})
         return {"volumes": found}
 

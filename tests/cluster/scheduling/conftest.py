@@ -4,18 +4,15 @@ There is no operator: tests make PodGangs and pods themselves. kube-scheduler ru
 Grove's. The API server writes down what the scheduler asks of it; `test_zz_permissions.py` reads that.
 """
 
-import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from grove.install import rbac
-from grove.testing.binaries import BinaryError
 from grove.testing.controlplane import ControlPlane
-from tests.cluster.audit import NAMESPACE, Audit
-from tests.cluster.conftest import LOGS, install_crds
+from tests.cluster.audit import Audit, audited, authorized
+from tests.cluster.conftest import install_crds
 from tests.cluster.nodes.fleet import Fleet
 from tests.cluster.scheduling.gangs import Gangs
 from tests.cluster.scheduling.scheduler import ACCOUNT, Scheduler
@@ -29,19 +26,7 @@ StartScheduler = Callable[..., Scheduler]
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest, _interrupted_by_sigterm: None) -> Iterator[ControlPlane]:
     """Instead of the cluster of the other tests: what the scheduler asks is written down."""
-    logs = request.config.rootpath / "build" / "cluster-logs" / f"scheduling-{os.getpid()}"
-    request.config.stash[LOGS].append(logs)
-    try:
-        running = ControlPlane.start(
-            scheduler=True,
-            disabled_controllers=(),
-            controller_manager_flags=FLAGS,
-            apiserver_flags=Audit(logs, ACCOUNT).flags(),
-            logs=logs,
-        )
-    except BinaryError as error:
-        raise pytest.fail.Exception(str(error), pytrace=False) from None
-    with running:
+    with audited(request, ACCOUNT, controller_manager_flags=FLAGS) as running:
         yield running
 
 
@@ -60,10 +45,7 @@ def audit(cluster: ControlPlane) -> Audit:
 @pytest.fixture(scope="session")
 def kubeconfig(cluster: ControlPlane, grove_crds: None) -> Path:
     """The way to the cluster as the scheduler's service account, with the rights that are rendered for it."""
-    cluster.create_namespace(NAMESPACE)
-    items = rbac.manifests(NAMESPACE, rights=rbac.SCHEDULER)
-    cluster.kubectl().run("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    return cluster.kubeconfig_for(NAMESPACE, ACCOUNT)
+    return authorized(cluster, rbac.SCHEDULER)
 
 
 @pytest.fixture(scope="session")

@@ -52,6 +52,7 @@ class Gangs:
         gpus: int = 8,
         minimum: int | None = None,
         required: str | None = RACK,
+        queue: str = "",
         pods: bool = True,
         **spec: Any,
     ) -> list[str]:
@@ -60,7 +61,7 @@ class Gangs:
         body = {
             "apiVersion": "scheduler.grove.io/v1alpha1",
             "kind": "PodGang",
-            "metadata": {"name": name},
+            "metadata": {"name": name, "labels": {"grove.io/queue": queue} if queue else {}},
             "spec": {
                 "podgroups": [
                     {
@@ -142,6 +143,12 @@ class Gangs:
             lambda: self.condition(name, "Scheduled"),
             lambda found: (found.get("status"), found.get("reason")) == ("False", reason),
             timeout=PATIENCE,
+        )
+
+    def refused(self, name: str) -> JSON:
+        """The condition by which a gang says that it waits, for whatever reason."""
+        return eventually(
+            lambda: self.condition(name, "Scheduled"), lambda found: found.get("status") == "False", timeout=PATIENCE
         )
 
     # Judging

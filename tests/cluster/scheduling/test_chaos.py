@@ -89,7 +89,7 @@ def test_a_gang_whose_room_is_stolen_while_nobody_looks_is_taken_back_or_finishe
     careless.started()
     # Nothing is left for the third: the other two are taken back.
     eventually(lambda: bound(gangs, "g-"), lambda found: found == 0, timeout=PATIENCE)
-    assert gangs.condition("g", "Scheduled")["status"] == "False"
+    gangs.refused("g")
     for node in free:
         gangs.delete(f"thief-{node}")
     for name in names:

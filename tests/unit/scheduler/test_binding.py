@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from grove.kube.errors import Conflict, InternalError, TooManyRequests, Unavailable
+from grove.api import labels
+from grove.kube.errors import Conflict, Forbidden, InternalError, TooManyRequests, Unavailable
 from grove.kube.resources import CORE_EVENTS, PODS, Resource
 from grove.scheduler import record
 from grove.scheduler.kinds import DECISION, POD_GANGS
+from tests.unit.operator.apiserver import no_fault
 from tests.unit.scheduler.apiserver import PATIENCE, Scheduler, SchedulerServer, play
 
 
@@ -284,6 +286,45 @@ def test_a_gang_that_ran_and_lost_a_pod_keeps_the_others() -> None:
         assert set(server.where()) == {"thief", "g-worker-1"}
         assert server.condition("g", "Scheduled") == ("False", "Unschedulable")
         assert scheduler.term.takeback.gangs == 0
+        await scheduler.kill()
+
+    play(story)
+
+
+def test_a_pod_that_admission_refuses_is_tried_ever_less_often_and_told_so() -> None:
+    async def story(server: SchedulerServer) -> None:
+        server.add_node("a")
+        tries: list[float] = []
+
+        def fault(verb: str, resource: Resource, name: str) -> None:
+            if verb == "binding":
+                tries.append(server.clock.monotonic())
+                raise Forbidden("a webhook does not want it", code=403)
+
+        server.fault = fault
+        scheduler = Scheduler(server).start()
+        server.add_gang("g", {"worker": 1})
+        await passes(server, 300)
+        assert len(tries) < 15
+        assert server.condition("g", "Scheduled") == ("False", "BindConflict")
+        assert "a webhook does not want it" in str(server.status("g")["conditions"])
+        server.fault = no_fault
+        await passes(server, 61)
+        assert set(server.where()) == {"g-worker-0"}
+        await scheduler.kill()
+
+    play(story)
+
+
+def test_gangs_that_are_made_for_another_scheduler_are_told_of_by_the_operator() -> None:
+    async def story(server: SchedulerServer) -> None:
+        server.add_node("a")
+        names = server.add_gang("g", {"worker": 1})
+        server.edit(POD_GANGS, "g", {"metadata": {"labels": {labels.SCHEDULER_NAME: "default-scheduler"}}}, "default")
+        scheduler = Scheduler(server).start()
+        await passes(server, 30)
+        assert set(server.where()) == set(names)  # its pods name us all the same
+        assert server.status("g") == {}
         await scheduler.kill()
 
     play(story)

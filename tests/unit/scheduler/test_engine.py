@@ -12,7 +12,7 @@ from grove.kube.objects import PodStatus, SchedulingGate
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.verdicts import Bind, Refuse
 from grove.scheduler.views import PriorityClassView
-from tests.unit.scheduler.fleets import spec
+from tests.unit.scheduler.fleets import pod, spec
 from tests.unit.scheduler.worlds import World, terminating
 
 
@@ -285,3 +285,41 @@ def test_pods_beyond_the_minimum_wait_where_the_queue_has_a_limit() -> None:
     world.engine.queue(Queue(metadata=ObjectMeta(name="team"), spec=QueueSpec(limit={"nvidia.com/gpu": "4"})))
     (bind,) = (one for one in world.settle() if isinstance(one, Bind))
     assert (len(bind.puts), bind.left) == (1, 1)
+
+
+def test_a_node_that_refused_a_pod_is_trusted_less_for_a_while() -> None:
+    world = World(nodes=1)
+    world.pod("first", spec(gpus=8))
+    world.settle()
+    world.gone("first")
+    world.engine.rejected(msgspec.structs.replace(pod("first", spec(gpus=8)), node_name="n0"))
+    world.pod("second", spec(gpus=8))
+    (refusal,) = world.decide()
+    assert refusal.reason == "Unschedulable"
+    world.now += 60
+    (bind,) = world.decide()
+    assert isinstance(bind, Bind)
+
+
+def test_what_was_said_once_is_said_again_when_it_is_another_matter() -> None:
+    world = World(nodes=1)
+    world.gang("g", {"a": 9})
+    (first,) = world.decide()
+    world.gone("g-a-0")
+    (second,) = world.decide()
+    assert (first.reason, second.reason) == ("Unschedulable", "WaitingForPods")
+
+
+def test_all_that_is_known_of_a_wait_can_be_asked_without_changing_anything() -> None:
+    world = World(nodes=1)
+    world.gang("g", {"a": 9})
+    world.gang("h", {"a": 1}, base="g")
+    world.decide()
+    why = world.engine.why("default/g")
+    assert why is not None
+    assert (why.reason, why.proven, why.position) == ("Unschedulable", True, 1)
+    waits = world.engine.why("default/h")
+    assert waits is not None
+    assert waits.reason == "WaitingForBase"
+    assert world.engine.why("default/none") is None
+    assert world.decide() == []

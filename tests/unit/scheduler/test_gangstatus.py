@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 
+import msgspec
 import pytest
 
 from grove.api.kinds.meta import Condition
 from grove.api.kinds.podgang import PodGangStatus
+from grove.kube.objects import PodView
 from grove.runtime.pace import Patience
 from grove.scheduler import gangstatus
 from grove.scheduler.gangstatus import LOST, REFUSED, REWORDED, STARTING, WAITING, Count, Said
@@ -81,9 +83,28 @@ def test_the_conditions_of_others_are_kept_and_a_disruption_ends_with_a_new_plac
 
     held = PodGangStatus(phase="Pending", conditions=(condition("Unhealthy"), condition("DisruptionTarget")))
     assert told(wanted(held, 1, said=REFUSAL))["DisruptionTarget"] == ("True", "Said")
-    placed = wanted(held, 2)
+    assert told(wanted(held, 2))["DisruptionTarget"] == ("True", "Said")
+    placed = gangstatus.wanted(held, counts(2), None, None, NOW, recovered=True)
+    assert placed is not None
     assert told(placed)["Unhealthy"] == ("True", "Said")
     assert told(placed)["DisruptionTarget"] == ("False", "PlacedAgain")
+
+
+def test_a_disruption_is_over_when_all_pods_are_others_or_nobody_goes_any_more() -> None:
+    since = "2030-01-01T00:00:00Z"
+    told = Condition(type="DisruptionTarget", status="True", reason="Said", message="", last_transition_time=since)
+    held = PodGangStatus(phase="Running", conditions=(told,))
+
+    def recovered(created: str, seconds: float = 1, **metadata: str) -> bool:
+        body = {"metadata": {"name": "p", "creationTimestamp": created, **metadata}, "spec": {"nodeName": "n"}}
+        pods = [msgspec.convert(body, PodView)]
+        return gangstatus.has_recovered(held, [("a", 1, pods)], NOW + datetime.timedelta(seconds=seconds))
+
+    assert recovered("2030-01-01T00:00:01Z")
+    assert not recovered("2029-12-31T00:00:00Z")
+    assert recovered("2029-12-31T00:00:00Z", 61)
+    assert not recovered("2029-12-31T00:00:00Z", 61, deletionTimestamp=since)
+    assert not gangstatus.has_recovered(None, [], NOW)
 
 
 @pytest.mark.parametrize(

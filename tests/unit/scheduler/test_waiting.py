@@ -54,6 +54,17 @@ def test_who_was_taken_is_asleep_until_it_is_woken_or_changes() -> None:
     assert "b" not in waiting
 
 
+def test_a_turn_may_become_another_while_a_gang_sleeps() -> None:
+    waiting = flat(Waiter("a"), Waiter("b"), Waiter("c"))
+    assert taken(waiting) == ["a", "b", "c"]
+    waiting.note(Waiter("c", starving=True))
+    assert waiting.pop() is None
+    assert waiting.statistics().starving == 1
+    waiting.wake(["a", "b", "c"])
+    waiting.note(Waiter("b", priority=1))
+    assert taken(waiting) == ["b", "c", "a"]
+
+
 def test_those_who_wait_are_counted() -> None:
     waiting = flat(Waiter("a", starving=True), Waiter("b"), Waiter("c", starving=True))
     waiting.put(Waiter("b", starving=True))

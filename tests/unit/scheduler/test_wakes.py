@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from grove.scheduler.cluster import Cluster, Hold
+from grove.scheduler.deviceneeds import NO_DEVICES
 from grove.scheduler.gangs import Gang, Pack, Scope
+from grove.scheduler.needs import Claimed
 from grove.scheduler.verdicts import NotFound, Shortfall
+from grove.scheduler.volumeneeds import NO_VOLUMES
 from grove.scheduler.wakes import SEES, Wakes
 from tests.unit.scheduler.fleets import BLOCK, HOST, KEYS, RACK, fleet, gang, group, node, occupy, spec
 from tests.unit.scheduler.queuetrees import Shared, queue
@@ -60,6 +63,7 @@ def test_when_one_of_a_kind_is_placed_the_next_wakes_while_there_is_room() -> No
     sleepers.park(sleepers.gang(1, 8, name="a"), sleepers.gang(1, 8, name="b", created=1.0))
     sleepers.free(0)
     assert sleepers.wakes.due(1.0) == ["default/a"]
+    sleepers.wakes.forget("default/a")
     sleepers.free(1)
     occupy(sleepers.cluster, 0, spec(gpus=8))
     assert sleepers.wakes.due(1.0) == ["default/b"]
@@ -70,6 +74,8 @@ def test_what_was_woken_and_went_away_leaves_its_turn_to_the_next() -> None:
     sleepers.park(sleepers.gang(1, 8, name="a"), sleepers.gang(1, 8, name="b", created=1.0))
     sleepers.free(0)
     assert sleepers.wakes.due(1.0) == ["default/a"]
+    assert sleepers.wakes.due(1.0) == []
+    sleepers.wakes.forget("default/a")
     assert sleepers.wakes.due(1.0) == ["default/b"]
 
 
@@ -209,6 +215,7 @@ def test_a_limit_that_one_did_not_use_is_left_to_the_next() -> None:
         sleepers.wakes.park_limited(sleepers.gang(1, 2, name=name, queue="b"), sleepers.shared.gpus(2))
     sleepers.shared.use("b", -2)
     assert sleepers.wakes.due(1.0) == ["default/x"]
+    assert sleepers.wakes.due(1.0) == []
     sleepers.park(sleepers.gang(1, 2, name="x", queue="b"))
     assert sleepers.wakes.due(1.0) == ["default/y"]
 
@@ -273,3 +280,14 @@ def test_who_sees_something_else_is_no_measure_for_others() -> None:
     sleepers.wakes.park(one, REFUSED._replace(scope="a"), 1.0, sees=("nominated", "p"))
     sleepers.wakes.event(SEES)
     assert sleepers.wakes.due(2.0) == [one.key]
+
+
+def test_what_volumes_depend_on_wakes_who_has_volumes() -> None:
+    cluster = Cluster(needs=lambda pod: Claimed(NO_VOLUMES, NO_DEVICES) if pod.metadata.name.startswith("v") else None)
+    cluster.node(node("a"))
+    wakes = Wakes(cluster, Shared(8).queues)
+    for name in ("plain", "volumes"):
+        one = gang(group(cluster, name, 1, spec(gpus=4)), name=name)
+        wakes.park(one, REFUSED._replace(scope=name), 0.0)
+    wakes.stir()
+    assert wakes.due(1.0) == ["default/volumes"]

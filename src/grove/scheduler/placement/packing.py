@@ -21,7 +21,8 @@ from grove.scheduler.placement.region import Region
 from grove.scheduler.predicates.rule import Array, Counts, Mask, Slots
 
 _EXACT_NODES: Final = 256
-_EXACT_STEPS: Final = 2_000
+_EXACT_STEPS: Final = 300
+"""Of an exact packing at the first turn."""
 _NEAR: Final = 64
 """Nodes up to which it does not matter which domains inside a region are used."""
 
@@ -41,7 +42,11 @@ Packed: TypeAlias = list[tuple[Load, Shares]]
 class Packing:
     """See the top of the module."""
 
-    def __init__(self, problem: Problem, budget: Budget) -> None:
+    turns = 8
+    """After so many it becomes no more patient."""
+
+    def __init__(self, problem: Problem, budget: Budget, turn: int) -> None:
+        self._exact_steps = _EXACT_STEPS << 2 * turn
         self._problem = problem
         self._budget = budget
         rows = sorted({row for kind in problem.kinds for row, _ in kind.cls.requests})
@@ -237,7 +242,7 @@ class Packing:
             )
             for (kind, _), members in merged.items()
         ]
-        answer = pack(as_tuples(free[:, useful]), items, self._budget, max(_EXACT_STEPS, self._budget.left // 9))
+        answer = pack(as_tuples(free[:, useful]), items, self._budget, self._exact_steps)
         if answer.counts is None:
             return None, answer.proven
         found: list[list[int]] = [[0] * free.shape[1] for _ in loads]

@@ -7,8 +7,9 @@ which nodes came.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from grove.scheduler.placement.trial import Trial
 from grove.scheduler.verdicts import Answer, Found, InDomain, NotFound, Put, Shortfall
 
 _DEFAULT: Final = Options()
+P = TypeVar("P", Packing, Trial)
 
 
 def place(cluster: Cluster, gang: Gang, budget: Budget, *, options: Options = _DEFAULT) -> Answer:
@@ -96,19 +98,26 @@ class _Searched:
             outcome = Search(problem, supply, self._budget, self._options, None).run()
             found = self._by_kind(lay_out(problem, outcome.regions)) if outcome.regions is not None else None
         elif plain:
-            packing = Packing(problem, self._budget)
-            outcome = Search(problem, supply, self._budget, self._options, packing).run()
+            outcome, packing = self._patiently(Packing)
             packed = [(load.ask, load.kind, taken) for load, taken in packing.kept]
             found = self._by_kind(packed) if outcome.regions is not None else self._ask_exactly(outcome)
         else:
-            trial = Trial(problem, self._budget)
-            outcome = Search(problem, supply, self._budget, self._options, trial).run()
+            outcome, trial = self._patiently(Trial)
             found = {pod.uid: slot for pod, slot in trial.kept} if outcome.regions is not None else None
             found = self._exhaust(outcome, found)
         if found is None:
             return self._refuse(outcome.deepest, proven=outcome.complete)
         quality = self._quality(found)
         return found, quality, max(outcome.bound, quality) if not outcome.complete else quality
+
+    def _patiently(self, packer: type[P]) -> tuple[Outcome, P]:
+        """Looks briefly into every domain, and again at more and more length while that decides nothing."""
+        for turn in itertools.count():
+            packs = packer(self._problem, self._budget, turn)
+            outcome = Search(self._problem, self._supply, self._budget, self._options, packs).run()
+            if outcome.regions is not None or outcome.complete or self._budget.is_spent or turn == packer.turns:
+                return outcome, packs
+        raise AssertionError("counting has no end")
 
     def _ask_exactly(self, outcome: Outcome) -> dict[str, int] | None:
         """Asks the solver, where nothing was found and nothing is proven."""

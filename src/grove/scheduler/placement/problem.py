@@ -211,7 +211,7 @@ class Problem:
                 reached = span(ask.tree, ask.pins, max(ask.preferred, 0))[0]
                 limit = np.isin(ask.tree.levels[level].domain_of, there_is)
                 found.append(Rung(ANYWHERE, weight * worth(ask.preferred, reached), limit=limit))
-        if len(self.asks) == 1 and not len(ask.pins):
+        if len(self.asks) == 1 and not len(ask.pins) and any(kind.dislike is None for kind in self.kinds):
             # Nothing else competes: the narrowest domain that takes the gang is the best.
             narrower = range(len(ask.tree.levels) - 1, found[0].level, -1)
             found = [*(Rung(level, found[0].gain) for level in narrower), *found]

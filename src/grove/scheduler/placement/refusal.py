@@ -26,7 +26,7 @@ class _Lack(NamedTuple):
 
 def refuse(problem: Problem, supply: Supply, number: int, *, proven: bool, looked: int) -> NotFound:
     """The verdict when the scope with a number was the last one that the search could not get past."""
-    ask = problem.asks[number]
+    ask = problem.asks[_culprit(problem, number)]
     widest = ask.ladder[-1]
     level = ask.required
     shortfalls: list[Shortfall] = []
@@ -36,12 +36,14 @@ def refuse(problem: Problem, supply: Supply, number: int, *, proven: bool, looke
             domains = range(widest.domain, widest.domain + 1)
         for domain in _nearest(problem, ask, level, domains):
             slots = ask.tree.slots(level, domain)
-            shortfalls.append(_shortfall(problem, supply, ask, slots, ask.tree.levels[level].name(domain)))
+            lack = _shortfall(problem, supply, ask, slots, ask.tree.levels[level].name(domain))
+            shortfalls.append(lack if lack.fits < lack.needs else _crowded(problem, supply, ask, level, domain, lack))
     else:
         slots = ask.tree.order
         if widest.limit is not None:
             slots = slots[widest.limit[slots]]
-        shortfalls.append(_shortfall(problem, supply, ask, slots, ""))
+        lack = _shortfall(problem, supply, ask, slots, "")
+        shortfalls.append(lack if lack.fits < lack.needs else _crowded(problem, supply, ask, -1, 0, lack))
     lacking = shortfalls[0].group if shortfalls else ""
     cls = next((_class(group.waiting) for group, _ in problem.groups if group.name == lacking), None)
     reasons = histogram(problem.cluster, cls or problem.kinds[0].cls)
@@ -52,6 +54,20 @@ def refuse(problem: Problem, supply: Supply, number: int, *, proven: bool, looke
     return NotFound(proven, ask.scope.name, key, tuple(shortfalls), tuple(reasons), looked)
 
 
+def _culprit(problem: Problem, number: int) -> int:
+    """The scope inside the one that failed that has no domain of its own even alone; if there is none, that one."""
+    for child in problem.asks[number].children:
+        found = _culprit(problem, child)
+        if found != child:
+            return found
+        ask = problem.asks[child]
+        if ask.required >= 0:
+            missing = _missing(problem, ask, ask.required, range(len(ask.tree.levels[ask.required])))
+            if not len(missing) or missing.min() > 0:
+                return child
+    return number
+
+
 def _class(waiting: tuple[object, ...]) -> PodClass | None:
     found: PodClass | None = getattr(waiting[0], "cls", None) if waiting else None
     return found
@@ -59,14 +75,19 @@ def _class(waiting: tuple[object, ...]) -> PodClass | None:
 
 def _nearest(problem: Problem, ask: Ask, level: int, domains: range) -> list[int]:
     """Those where most pods fit, each kind counted alone."""
+    order = np.argsort(_missing(problem, ask, level, domains), kind="stable")[:NEAREST]
+    return [domains.start + int(at) for at in order]
+
+
+def _missing(problem: Problem, ask: Ask, level: int, domains: range) -> Counts:
+    """By domain how many pods do not fit, each kind counted alone."""
     found = ask.tree.levels[level]
     missing = np.zeros(len(domains), np.int64)
     for kind in problem.kinds:
         totals = ask.tree.totals(kind.capacity)
         fits = (totals[found.ends] - totals[found.starts])[domains.start : domains.stop]
         missing += np.maximum(ask.demand[kind.number] - fits, 0)
-    order = np.argsort(missing, kind="stable")[:NEAREST]
-    return [domains.start + int(at) for at in order]
+    return missing
 
 
 def _shortfall(problem: Problem, supply: Supply, ask: Ask, slots: Slots, name: str) -> Shortfall:
@@ -100,6 +121,23 @@ def _shortfall(problem: Problem, supply: Supply, ask: Ask, slots: Slots, name: s
             return Shortfall(name, fits, needs, _group(problem, ask, kind))
     kind = problem.kinds[0]
     return Shortfall(name, *_together(problem, ask, slots, kind), _group(problem, ask, kind))
+
+
+def _crowded(problem: Problem, supply: Supply, parent: Ask, level: int, domain: int, otherwise: Shortfall) -> Shortfall:
+    """What a domain lacks where all pods fit, and not all scopes inside find a domain of the level they require."""
+    alike: dict[int, list[Ask]] = {}
+    for number in parent.children:
+        ask = problem.asks[number]
+        if ask.tree is parent.tree and ask.required > level and ask.demand.any():
+            alike.setdefault(ask.required, []).append(ask)
+    for inner, asks in alike.items():
+        most = int(supply.together(asks, inner, level)[domain])
+        if most < len(asks):
+            asks = sorted(asks, key=lambda ask: (int(ask.demand.sum()), -ask.number))
+            pods = [int(ask.demand.sum()) for ask in asks]
+            kind = problem.kinds[int(asks[-1].demand.argmax())]
+            return Shortfall(otherwise.domain, sum(pods[:most]), sum(pods), _group(problem, asks[-1], kind))
+    return otherwise
 
 
 def _scarce(cluster: Cluster, kind: Kind, slots: Slots, needs: int) -> tuple[str, int]:

@@ -14,12 +14,13 @@ import numpy as np
 
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.placement.options import Options
-from grove.scheduler.placement.problem import ANYWHERE, Ask, Problem, Rung
+from grove.scheduler.placement.problem import ANYWHERE, Ask, Kind, Problem, Rung
 from grove.scheduler.placement.region import Region
 from grove.scheduler.placement.shapes import Shapes
 from grove.scheduler.placement.supply import Supply
 from grove.scheduler.placement.wear import wear
 from grove.scheduler.predicates.rule import Counts, Mask
+from grove.scheduler.topology import Tree
 
 _COST: Final = 5
 _EAGER: Final = 6
@@ -105,6 +106,7 @@ class Search:
         self._gains = [max((rung.gain for rung in ask.ladder), default=0) for ask in asks]
         self._shapes = self._make_shapes()
         self._memo: dict[object, int] = {}
+        self._against: dict[tuple[int, int], Counts | None] = {}
         self._failures = 0
         self._best = -1
         self._rest: list[int] = []
@@ -158,7 +160,7 @@ class Search:
         for step in reversed(self._steps):
             rest.append(rest[-1] + (0 if step.packs else self._gains[step.ask]))
         self._rest = rest[::-1]
-        outcome = Outcome(self._problem.base + self._rest[0])
+        outcome = Outcome(self._problem.base + max(self._upper(0), default=0))
         self._walk(outcome)
         if outcome.complete and outcome.regions is not None:
             outcome.bound = outcome.quality
@@ -170,6 +172,30 @@ class Search:
             if any(True for _ in self._on_rung(number, rung, (-1, -1), None)):
                 return rung.gain
         return None
+
+    def _upper(self, number: int) -> list[int]:
+        """By rung that a scope could reach what it and those inside it score at most."""
+        ask = self._problem.asks[number]
+        inner = [at for at in ask.children if self._problem.asks[at].demand.any()]
+        values = {at: self._upper(at) for at in inner}
+        rungs = [rung for rung in ask.ladder if rung.gain <= self._gains[number]]
+        return [rung.gain + self._inside(rung, ask, values) for rung in rungs]
+
+    def _inside(self, rung: Rung, parent: Ask, values: dict[int, list[int]]) -> int:
+        """What scopes score at most, if the one around them is on a rung: not all of them find a domain of the level
+        that they like best."""
+        total = sum(max(found) for found in values.values())
+        alike: dict[tuple[tuple[str, ...], int], list[int]] = {}
+        for number, found in values.items():
+            ask = self._problem.asks[number]
+            if len(found) > 1 and len(found) == len(ask.ladder):
+                alike.setdefault((ask.tree.keys, ask.ladder[0].level), []).append(number)
+        for (keys, level), numbers in alike.items():
+            outer = rung.level if parent.tree.keys == keys and rung.level <= level else ANYWHERE
+            most = int(self._supply.together([self._problem.asks[at] for at in numbers], level, outer).max(initial=0))
+            losses = sorted(max(0, max(values[at]) - max(values[at][1:])) for at in numbers)
+            total -= sum(losses[: max(0, len(numbers) - most)])
+        return total
 
     def _walk(self, outcome: Outcome) -> None:
         frames = [self._frame(0, self._problem.base)]
@@ -314,6 +340,8 @@ class Search:
         for level in (ask.required, ask.preferred):  # where a label is missing, a narrower one does not help
             if 0 <= level < rung.level:
                 enough &= supply.ancestors(ask.tree, rung.level, level)[inside.start : inside.stop] >= 0
+        for level, asks in self._crowded(ask, rung.level):
+            enough &= self._supply.together(asks, level, rung.level)[inside.start : inside.stop] >= len(asks)
         if rung.domain >= 0:
             if rung.domain in inside and enough[rung.domain - inside.start]:
                 yield rung.domain
@@ -335,16 +363,46 @@ class Search:
             return
         yield domain
 
+    def _crowded(self, parent: Ask, outer: int, *, liked: bool = False) -> Iterator[tuple[int, list[Ask]]]:
+        """The scopes inside one that need domains of a level narrower than `outer`, or that like one best."""
+        alike: dict[int, list[Ask]] = {}
+        for number in parent.children:
+            ask = self._problem.asks[number]
+            rung = ask.ladder[0 if liked else -1]
+            if ask.tree is parent.tree and rung.level > outer and ask.demand.any():
+                alike.setdefault(rung.level, []).append(ask)
+        yield from alike.items()
+
     def _order(self, ask: Ask, rung: Rung, inside: range, room: Counts, found: Counts, more: Counts) -> Counts:
         """Room for extras first, then what opens no clean domain, then the tightest."""
         needed = self._needs[ask.number]
         main = int((needed / np.maximum(self._supply.whole, 1)).argmax())
         cost = wear(self._problem.cluster, ask.tree).costs(rung.level)[inside.start : inside.stop][found]
         keys = [room[main], cost]
+        tastes = self._tastes(ask, rung.level)
+        if tastes is not None:
+            keys.append(tastes[inside.start : inside.stop][found])
         if (more > needed).any():
-            keys.append(-np.minimum(room[main], more[main]))
+            spare = self._supply.spare[ask.tree.keys][rung.level][main, inside.start : inside.stop][found]
+            keys.append(-np.minimum(spare, more[main]))
+        for level, asks in self._crowded(ask, rung.level, liked=True):
+            many = self._supply.together(asks, level, rung.level)[inside.start : inside.stop][found]
+            keys.append(-np.minimum(many, len(asks)))
         order: Counts = np.lexsort(keys)
         return order
+
+    def _tastes(self, ask: Ask, level: int) -> Counts | None:
+        """By domain what speaks against the nodes that the pods of a scope would take there; None: nothing."""
+        key = (ask.number, level)
+        if key not in self._against:
+            found: Counts | None = None
+            for kind in self._problem.kinds:
+                many = int(ask.demand[kind.number])
+                if many and kind.dislike is not None:
+                    one = _against(ask.tree, level, kind, many)
+                    found = one if found is None else found + one
+            self._against[key] = found
+        return self._against[key]
 
     def _apply(self, frame: _Frame, choice: Choice, outcome: Outcome) -> bool:
         number, packs = self._steps[frame.step]
@@ -365,7 +423,7 @@ class Search:
         if rung.level > outer[0]:
             self._outer[number] = (rung.level, domain)
             region = region.within(ask.tree, rung.level, domain)
-            self._supply.charge(ask, rung.level, domain, outer[0], self._needs[number], 1)
+            self._supply.charge(ask, rung.level, domain, outer[0], self._needs[number], self._more[number], 1)
         else:
             self._outer[number] = outer
         if self._shapes is not None:
@@ -387,9 +445,27 @@ class Search:
         ask = self._problem.asks[number]
         outer, _ = self._around(ask)
         if rung.level > outer[0]:
-            self._supply.charge(ask, rung.level, domain, outer[0], self._needs[number], -1)
+            self._supply.charge(ask, rung.level, domain, outer[0], self._needs[number], self._more[number], -1)
         if self._shapes is not None:
             self._shapes.charged(*self._outer[number], self._load(ask), -1)
 
     def _load(self, ask: Ask) -> tuple[object, ...]:
         return tuple(sorted(ask.own.items()))
+
+
+def _against(tree: Tree, level: int, kind: Kind, many: int) -> Counts:
+    """By domain of a level what speaks against the best nodes for so many pods of a kind."""
+    assert kind.dislike is not None
+    found = tree.levels[level]
+    slots = tree.order[found.domain_of[tree.order] >= 0]
+    domains = found.domain_of[slots]
+    order = np.lexsort((kind.dislike[slots], domains))
+    slots, domains = slots[order], domains[order]
+    room = kind.capacity[slots]
+    running = np.cumsum(room)
+    sizes = found.ends - found.starts
+    first = np.cumsum(sizes) - sizes
+    before = running - room - np.repeat((running - room)[first], sizes) if len(first) else running
+    taken = np.clip(many - before, 0, room) * kind.dislike[slots]
+    result: Counts = np.add.reduceat(taken, first) if len(first) else np.zeros(0, np.int64)
+    return result

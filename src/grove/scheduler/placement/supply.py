@@ -7,7 +7,7 @@ there is no placement, and that is a proof. Of a gang of one kind over one tree 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ class Row(NamedTuple):
 class Supply:
     """See the top of the module."""
 
-    __slots__ = ("_ancestors", "_left", "_trees", "exact", "problem", "rows", "slots", "weights", "whole")
+    __slots__ = ("_ancestors", "_charges", "_left", "exact", "problem", "rows", "slots", "spare", "weights", "whole")
 
     def __init__(self, problem: Problem) -> None:
         self.problem: Final = problem
@@ -46,13 +46,17 @@ class Supply:
         """By row and kind."""
         self.exact: Final = len(problem.kinds) == 1 and problem.is_plain and problem.is_laminar
         self.whole: Counts = self.slots.sum(axis=1)
-        self._trees: Final[dict[tuple[str, ...], Tree]] = {}
         self._left: Final[dict[tuple[str, ...], list[Counts]]] = {}
+        self._charges: Final[dict[tuple[tuple[str, ...], int], int]] = {}
+        """By tree and level how many scopes are confined to domains of it."""
         self._ancestors: Final[dict[tuple[tuple[str, ...], int, int], Slots]] = {}
         for ask in problem.asks:
             if ask.tree.keys not in self._left:
-                self._trees[ask.tree.keys] = ask.tree
                 self._left[ask.tree.keys] = _sums(ask.tree, self.slots)
+        self.spare: Final[dict[tuple[str, ...], list[Counts]]] = {}
+        """What would be left if extras were placed as well; only where there are some."""
+        if problem.asks[0].extras.any():
+            self.spare.update({keys: [level.copy() for level in left] for keys, left in self._left.items()})
 
     def need(self, demand: Counts) -> Counts:
         """By row what pods take, given by kind."""
@@ -69,6 +73,8 @@ class Supply:
         inside = tree.children(*outer, level) if outer[0] >= 0 else range(len(tree.levels[level]))
         room: Counts = self.left(tree, level)[:, inside.start : inside.stop]
         for between in range(outer[0] + 1, level):
+            if not self._charges.get((tree.keys, between)):
+                continue  # it has at least what each domain in it has
             above = self.ancestors(tree, level, between)[inside.start : inside.stop]
             limit = self.left(tree, between)[:, above]
             room = np.where(above >= 0, np.minimum(room, limit), room)
@@ -88,12 +94,35 @@ class Supply:
             found = self._ancestors[key] = tree.levels[outer].domain_of[tree.order[inner.starts]]
         return found
 
-    def charge(self, ask: Ask, level: int, domain: int, outer: int, need: Counts, sign: int) -> None:
+    def charge(
+        self, ask: Ask, level: int, domain: int, outer: int, need: Counts, with_extras: Counts, sign: int
+    ) -> None:
         """A scope is confined to a domain, its pods counted at `outer` and broader levels already."""
+        keys = ask.tree.keys
         for at in range(outer + 1, level + 1):
             above = domain if at == level else int(self.ancestors(ask.tree, level, at)[domain])
             if above >= 0:
-                self._left[ask.tree.keys][at][:, above] -= sign * need
+                self._charges[keys, at] = self._charges.get((keys, at), 0) + sign
+                self._left[keys][at][:, above] -= sign * need
+                if self.spare:
+                    self.spare[keys][at][:, above] -= sign * with_extras
+
+    def together(self, asks: Sequence[Ask], level: int, outer: int) -> Counts:
+        """How many of some scopes are each in one domain of a level at most, by domain of a broader level `outer` that
+        all are in; where that is -1, they may be anywhere."""
+        tree = asks[0].tree
+        need = np.min([self.need(ask.demand) for ask in asks], axis=0)
+        used = need > 0
+        left = self.left(tree, level)[:, :-1]
+        fits: Counts = (np.maximum(left[used], 0) // need[used][:, None]).min(axis=0)
+        if outer < 0:
+            return np.array([fits.sum()])
+        if outer == level:
+            return fits
+        above = self.ancestors(tree, level, outer)
+        inside = above >= 0
+        size = len(tree.levels[outer])
+        return np.bincount(above[inside], weights=fits[inside], minlength=size).astype(np.int64)
 
 
 def _rows(problem: Problem) -> Iterator[tuple[Row, Array, list[int]]]:

@@ -1,7 +1,7 @@
 """Puts pods whose places depend on each other on nodes one by one, in the cluster itself, to be taken back. Pure.
 
 Affinity, spread, ports and volumes: what a node takes is asked anew after every pod. The class with the fewest nodes
-left goes first; dead ends are taken back within a number of steps. A refusal proves nothing.
+left goes first; dead ends are taken back within a number of steps. A refusal is a proof only where all was tried.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from grove.scheduler.gangs import Pending
 from grove.scheduler.placement.budget import Budget
 from grove.scheduler.placement.problem import Problem
 from grove.scheduler.placement.region import Region
-from grove.scheduler.predicates.rule import Counts, Slots
+from grove.scheduler.predicates.rule import Counts, Mask, Slots
 
 _STEPS: Final = 40
 """Pods put in vain in the first attempt for one scope in one region."""
-
-
+_THOROUGH: Final = 1_000
 _PROBES: Final = 64
-_COST: Final = 20
+_COST: Final = 10
 """Steps that a pod costs."""
 
 
@@ -38,6 +37,7 @@ class _Taste(NamedTuple):
     """Whether the class with the fewest nodes goes first, instead of the one with the fewest places."""
 
 
+_BRIEF: Final = 5
 _TASTES: Final = (
     _Taste(),
     _Taste(spread=True),
@@ -49,7 +49,11 @@ _TASTES: Final = (
 class Trial:
     """See the top of the module."""
 
-    def __init__(self, problem: Problem, budget: Budget) -> None:
+    turns = 1
+    """After so many it becomes no more patient."""
+
+    def __init__(self, problem: Problem, budget: Budget, turn: int) -> None:
+        self._tastes = _TASTES if turn else _TASTES[:_BRIEF]
         self._problem = problem
         self._budget = budget
         self.put_so_far: list[list[tuple[Pending, int]]] = []
@@ -67,18 +71,31 @@ class Trial:
             slots = slots[self._problem.gang.within[slots]]
         apart = [self._domains(one[0], slots) for one in pods]
         dice = random.Random(len(slots))  # noqa: S311 - the same every time
-        for number, taste in enumerate(_TASTES):
+        for number, taste in enumerate(self._tastes):
             steps = _STEPS + number * _STEPS // 4
             attempt = _Attempt(self._problem, self._budget, slots, pods, apart, taste, dice, steps)
             found = attempt.run()
-            if found is not None:
-                self.put_so_far.append(found)
-                self._marks.append(mark)
-                return True
-            if attempt.exhausted:
+            if found is not None or attempt.exhausted:
                 break
-        cluster.rollback(mark)
-        return None
+        if found is None and attempt.exhausted and self._is_alone(pods):
+            # Once more without what probing told: it is no proof.
+            attempt = _Attempt(
+                self._problem, self._budget, slots, pods, [None] * len(pods), _TASTES[0], dice, _THOROUGH
+            )
+            found = attempt.run()
+            if found is None and attempt.exhausted:
+                cluster.rollback(mark)
+                return False
+        if found is None:
+            cluster.rollback(mark)
+            return None
+        self.put_so_far.append(found)
+        self._marks.append(mark)
+        return True
+
+    def _is_alone(self, pods: list[list[Pending]]) -> bool:
+        """Whether nothing put before could be put otherwise, and no order of the pods is better than another."""
+        return not self.put_so_far and all(self._problem.cluster.only_shrinks(one[0].cls) for one in pods)
 
     def _domains(self, pod: Pending, slots: Slots) -> Slots | None:
         """By slot the number of a domain that takes only one pod of a class, as far as pods put there for a moment
@@ -121,10 +138,11 @@ def _by_class(pods: Sequence[Pending]) -> list[list[Pending]]:
 
 
 class _Level(NamedTuple):
-    """A decision: the next pod of a class goes to one of these slots."""
+    """A decision: the next pod of a class goes to one of these slots, given by their place among all."""
 
     which: int
-    slots: list[int]
+    places: list[int]
+    tried: list[int]
     mark: int
 
 
@@ -151,6 +169,7 @@ class _Attempt:
         self._taste = taste
         self._dice = dice
         self._steps = steps
+        self._banned: list[Mask] = [np.zeros(len(slots), np.bool_) for _ in pods]
         self.exhausted = False
         """Whether everything was tried."""
         self._next = [0] * len(pods)
@@ -173,38 +192,41 @@ class _Attempt:
                 return chosen
             decided = self._decide()
             if decided is not None:
-                stack.append(_Level(*decided, cluster.mark()))
+                stack.append(_Level(*decided, [], cluster.mark()))
             # Forward with the next slot of the last decision, back where it has none left.
-            while True:
-                if not stack:
-                    self.exhausted = not self._budget.is_spent
-                    return None
+            while stack:
                 level = stack[-1]
                 if len(chosen) == len(stack):
-                    pod, _ = chosen.pop()
-                    self._next[level.which] -= 1
-                    cluster.take(pod.uid)
+                    self._take_back(level, chosen)
                     vain += 1
-                    if vain > self._steps:
-                        cluster.rollback(level.mark)
-                        stack.pop()
-                        while stack:
-                            cluster.rollback(stack.pop().mark)
-                        return None
-                if level.slots and self._budget.spend(_COST):
+                if vain <= self._steps and level.places and self._budget.spend(_COST):
                     break
+                self._banned[level.which][level.tried] = False
                 cluster.rollback(level.mark)
                 stack.pop()
-            slot = level.slots.pop()
+            else:
+                self.exhausted = vain <= self._steps and not self._budget.is_spent
+                return None
+            place = level.places.pop()
+            level.tried.append(place)
+            slot = int(self._slots[place])
             pod = self._pods[level.which][self._next[level.which]]
             cluster.put(Placed(pod.uid, pod.namespace, pod.name, pod.cls, slot, gang=self._problem.gang.key))
             self._next[level.which] += 1
             chosen.append((pod, slot))
 
+    def _take_back(self, level: _Level, chosen: list[tuple[Pending, int]]) -> None:
+        pod, _ = chosen.pop()
+        self._next[level.which] -= 1
+        self._cluster.take(pod.uid)
+        if all(self._shrinks):
+            # With a pod of this class there nothing was found, whatever the others did: no other pod of it goes there.
+            self._banned[level.which][level.tried[-1]] = True
+
     def _decide(self) -> tuple[int, list[int]] | None:
         """The class with the fewest places, and its slots, the best last; None: this leads nowhere."""
         rooms = {
-            which: self._cluster.capacity(pods[0].cls)[self._slots]
+            which: np.where(self._banned[which], 0, self._cluster.capacity(pods[0].cls)[self._slots])
             for which, pods in enumerate(self._pods)
             if self._next[which] < len(pods)
         }
@@ -232,7 +254,7 @@ class _Attempt:
         dislike = self._problem.kinds[self._problem.kind_of[self._pods[which][0].cls]].dislike
         if dislike is not None:
             keys.append(-dislike[self._slots[at]])
-        return which, self._slots[at][np.lexsort(keys)].tolist()
+        return which, at[np.lexsort(keys)].tolist()
 
     def _places(self, which: int, room: Counts) -> int:
         """How many more pods of a class find a place at most."""

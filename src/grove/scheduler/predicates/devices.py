@@ -44,7 +44,7 @@ class DynamicResources(Lenient):
         self._reach = Reach(cluster)
         self._pools = Pools(cluster, surroundings, self._reach)
         self._taken = Taken(surroundings)
-        self._age = (-1, -1, -1)
+        self._age = -1
         self._matches = Matches(self._pools.kinds, self._classes)
         self._draws: dict[tuple[ClaimNeed, ...], DeviceDraw] = {}
 
@@ -101,18 +101,15 @@ class DynamicResources(Lenient):
         claims = tuple(one for one in needs.claims if not one.allocated and one.claim not in self._promises.allocations)
         if not claims:
             return None
-        age = (*self._pools.age, self._classes.epoch)
-        if age != self._age:
-            self._age = age
+        if self._classes.epoch != self._age:
+            self._age = self._classes.epoch
             self._draws.clear()
             self._matches = Matches(self._pools.kinds, self._classes)
         found = self._draws.get(claims)
         if found is None:
             if len(self._draws) >= _MOST_KNOWN:
                 self._draws.clear()
-            found = self._draws[claims] = DeviceDraw(
-                claims, self._pools, self._taken, self._matches, size=self._cluster.size
-            )
+            found = self._draws[claims] = DeviceDraw(claims, self._cluster, self._pools, self._taken, self._matches)
         return found
 
     # Promises
@@ -129,9 +126,9 @@ class DynamicResources(Lenient):
         draw = self._draw(needs)
         chosen = draw.choose(pod.slot) if draw is not None else None
         if draw is not None and chosen is not None:
-            given, offered = chosen
+            given, offers = chosen
             for at, claim in enumerate(draw.claims):
-                own = [(one, self._pools.offers[offered[one.device]]) for one in given if one.claim == at]
+                own = [(one, offers[one.device]) for one in given if one.claim == at]
                 self._promises.allocation(keys[claim], _promise(own))
         for key in keys.values():
             self._promises.consumer(key, pod.uid)

@@ -7,6 +7,7 @@ pods of a gang, each sees what those before it were promised.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -138,27 +139,31 @@ class VolumeBinding(Lenient):
         needs = volumes_of(pod.cls)
         if needs is None or not needs.wanted:
             return
-        keys = [one.key(pod.namespace, pod.name) for one in needs.wanted]
+        keys = {one: one.key(pod.namespace, pod.name) for one in needs.wanted}
         if sign < 0:
-            for key in keys:
+            for key in keys.values():
                 self._promises.no_volume(key, pod.uid)
             return
-        for wanted, key in zip(needs.wanted, keys, strict=True):
-            if key in self._promises.claims:
-                self._promises.volume_user(key, pod.uid)
+        new = tuple(one for one in needs.wanted if keys[one] not in self._promises.claims)
+        volumes = self._choose(pod, new, keys)
+        for wanted, key in keys.items():
+            if wanted in volumes:
+                self._promises.volume(key, VolumePromise(volumes[wanted], self._cluster.names[pod.slot]), pod.uid)
             else:
-                volume = "" if wanted.selected else self._choose(wanted, key, pod.slot)
-                self._promises.volume(key, VolumePromise(volume, self._cluster.names[pod.slot]), pod.uid)
+                self._promises.volume_user(key, pod.uid)
 
-    def _choose(self, wanted: Wanted, claim: str, slot: int) -> str:
-        """The volume that a claim gets on a slot; empty: one is made."""
-        named = self._offers.promised_to(claim, wanted)
-        if named is not None:
-            return named.name if self._reach.reaches(named.reach, slot) else ""
-        for volume in self._offers.of(wanted):
-            if volume.name not in self._promises.volumes and self._reach.reaches(volume.reach, slot):
-                return volume.name
-        return ""
+    def _choose(self, pod: Placed, new: tuple[Wanted, ...], keys: Mapping[Wanted, str]) -> dict[Wanted, str]:
+        """The volumes that claims get which were promised none; empty: one is made."""
+        found = dict.fromkeys(new, "")
+        free = tuple(one for one in new if not one.selected)
+        if free:
+            found.update(zip(free, self._draw(pod.cls, free).pick(pod.slot), strict=True))
+        for one in free:
+            # The class does not know the claim of an ephemeral volume; a volume may name it all the same.
+            named = self._offers.promised_to(keys[one], one)
+            if named is not None and self._reach.reaches(named.reach, pod.slot):
+                found[one] = named.name
+        return found
 
     def explain(self, cls: PodClass, slot: int) -> str:
         needs = volumes_of(cls)

@@ -124,8 +124,7 @@ def test_all_devices_are_those_of_the_node_none_of_them_taken(world: World) -> N
 
 
 def test_devices_of_several_requests_have_an_attribute_in_common(world: World) -> None:
-    rails = [{"attributes": {"rail": {"int": at % 2}}} for at in range(3)]
-    world.gpus("n0", *(gpu(f"d{at}", **rail) for at, rail in enumerate(rails)))
+    world.gpus("n0", *(gpu(f"d{at}", attributes={"rail": {"int": at % 2}}) for at in range(3)))
     same = [{"matchAttribute": f"{GPUS}/rail"}]
     two = (exactly(name="a"), exactly(name="b"))
     assert world.room_for(own(world, "p", *two, constraints=same)) == [1, 0, 0]
