@@ -16,9 +16,9 @@ from grove.api.kinds.queue import Queue
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration, Starvation
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.kube.objects import PodView
-from grove.scheduler import assembly, history
+from grove.scheduler import assembly, history, lines
 from grove.scheduler.engine import Engine
-from grove.scheduler.history import Became, Decided, Line, Told
+from grove.scheduler.lines import Became, Decided, Line, Told
 from grove.scheduler.registry import key_of
 from grove.scheduler.snapshot import snapshot
 from grove.scheduler.verdicts import Bind, Evict
@@ -38,7 +38,7 @@ class World:
 
     def __init__(self) -> None:
         self.engine = assembly.engine(CONFIGURATION)
-        self.lines: list[Line] = [history.start(CONFIGURATION, BEGIN)]
+        self.lines: list[Line] = [lines.start(CONFIGURATION, BEGIN)]
         self.now = BEGIN
         self.nodes: set[str] = set()
         self.pods: dict[str, PodView] = {}
@@ -55,7 +55,7 @@ class World:
     def say(self, line: Line) -> Any:
         found = history.tell(self.engine, line)
         if isinstance(line, Decided) and found is not None:
-            self.lines.append(msgspec.structs.replace(line, choices=history.choices(found)))
+            self.lines.append(msgspec.structs.replace(line, choices=lines.choices(found)))
         else:
             self.lines.append(line)
         return found
@@ -68,7 +68,7 @@ class World:
     def lose_node(self, number: int) -> None:
         if NODES[number] in self.nodes:
             self.nodes.remove(NODES[number])
-            self.say(history.node_gone(NODES[number]))
+            self.say(lines.node_gone(NODES[number]))
 
     def gang(self, count: int, gpus: int, priority: str, packed: bool) -> None:
         self.numbers += 1
@@ -177,9 +177,9 @@ def lived(events: list[Any]) -> World:
     return world
 
 
-def copied(lines: list[Line]) -> list[Line]:
+def copied(found: list[Line]) -> list[Line]:
     """As they come out of a file."""
-    return [history.decode(history.encode(line)) for line in lines]
+    return [lines.decode(lines.encode(line)) for line in found]
 
 
 @settings(max_examples=60, deadline=None)
@@ -206,15 +206,15 @@ def test_what_an_engine_keeps_count_of_is_what_a_count_finds(events: list[Any]) 
 def test_a_snapshot_leads_another_engine_to_the_same_state(events: list[Any]) -> None:
     world = lived(events)
     world.decide(0.0)
-    lines = copied(snapshot(world.engine, CONFIGURATION, world.now))
-    other = assembly.engine(history.configuration(lines[0]))
-    for line in lines:
+    kept = copied(snapshot(world.engine, CONFIGURATION, world.now))
+    other = assembly.engine(lines.configuration(kept[0]))
+    for line in kept:
         history.tell(other, line)
     other.seats.tell_apart()
     assert state(other) == state(world.engine)
     world.engine.rethink = True  # the other one looks at everybody anew too
     first, second = world.engine.decide(world.now), other.decide(world.now)
-    assert history.choices(second) == history.choices(first)
+    assert lines.choices(second) == lines.choices(first)
     probe(world, other)
 
 
@@ -225,8 +225,8 @@ def probe(world: World, other: Engine) -> None:
     for line in world.lines[-PROBE - 1 :]:
         history.tell(other, line)
     world.now += 1
-    mine = [one for one in history.choices(world.engine.decide(world.now)) if one.gang == key]
-    theirs = [one for one in history.choices(other.decide(world.now)) if one.gang == key]
+    mine = [one for one in lines.choices(world.engine.decide(world.now)) if one.gang == key]
+    theirs = [one for one in lines.choices(other.decide(world.now)) if one.gang == key]
     assert theirs == mine
 
 

@@ -91,9 +91,9 @@ def expand(documents: Sequence[JSON], around: Around) -> Expanded:
     for document in documents:
         kind = admission.kind_of(document)
         if kind is catalog.POD_CLIQUE_SET:
-            _add_set(found, _admitted(document, around), around)
+            _add_set(found, _admitted(_placed_in(document, around), around), around)
         elif kind is catalog.POD_GANG:
-            tree = _placed_in(_admitted(document, around), around)
+            tree = _admitted(_placed_in(document, around), around)
             found.gangs.append(codec.decode(_made(tree, around), PodGang))
         elif kind is catalog.QUEUE:
             found.queues.append(codec.decode(_admitted(document, around), Queue))
@@ -134,7 +134,7 @@ def _made(tree: JSON, around: Around) -> JSON:
 
 
 def _add_set(found: Expanded, admitted: JSON, around: Around) -> None:
-    pcs = codec.decode(_made(_placed_in(admitted, around), around), PodCliqueSet)
+    pcs = codec.decode(_made(admitted, around), PodCliqueSet)
     rules = policy.of_configuration(around.operator)
     backend = Backends(rules).of_template(pcs.spec.template)
     if backend.name not in around.schedulers:

@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
-from grove.scheduler import history
-from grove.scheduler.history import Line, NotAHistory
+from grove.scheduler import lines
+from grove.scheduler.lines import Line, NotAHistory
 
 STDIN: Final = "-"
 _MAGIC: Final = b"\x1f\x8b"
@@ -34,7 +34,7 @@ def _lines(file: io.BufferedReader) -> Iterator[Line]:
         if not text.endswith(b"\n"):
             return
         try:
-            yield history.decode(text)
+            yield lines.decode(text)
         except NotAHistory as error:
             raise NotAHistory(f"line {number}: {error}") from error
 

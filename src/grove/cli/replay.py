@@ -14,7 +14,8 @@ from grove.cli import output
 from grove.cli.failure import OK, REFUSED, Failure
 
 if TYPE_CHECKING:
-    from grove.scheduler.history import Choice, Step
+    from grove.scheduler.history import Step
+    from grove.scheduler.lines import Choice
 
 
 @click.command(
@@ -47,7 +48,7 @@ def command(ctx: click.Context, file: str, until: str | None, gang: str | None, 
       grove replay history.gz --gang default/train-0
       grove replay history.gz --compare
     """
-    from grove.scheduler.history import NotAHistory
+    from grove.scheduler.lines import NotAHistory
 
     try:
         steps = list(_steps(file, _time(until)))
@@ -66,14 +67,14 @@ def command(ctx: click.Context, file: str, until: str | None, gang: str | None, 
 
 def _steps(file: str, until: float) -> Iterator[Step]:
     from grove.cli import histories
-    from grove.scheduler import assembly, history
+    from grove.scheduler import assembly, history, lines
 
-    lines = histories.read(file)
-    first = next(lines, None)
+    rest = histories.read(file)
+    first = next(rest, None)
     if first is None:
-        raise history.NotAHistory("it is empty")
-    engine = assembly.engine(history.configuration(first))
-    yield from history.replay(engine, itertools.chain([first], lines), until=until)
+        raise lines.NotAHistory("it is empty")
+    engine = assembly.engine(lines.configuration(first))
+    yield from history.replay(engine, itertools.chain([first], rest), until=until)
 
 
 def _time(text: str | None) -> float:

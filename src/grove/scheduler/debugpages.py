@@ -20,9 +20,9 @@ from aiohttp import web
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.kube.clock import Clock
 from grove.runtime.endpoints import Handler
-from grove.scheduler import answers, history
+from grove.scheduler import answers, lines
 from grove.scheduler.engine import Engine
-from grove.scheduler.history import Line
+from grove.scheduler.lines import Line
 from grove.scheduler.registry import key_of
 from grove.scheduler.snapshot import snapshot
 
@@ -41,8 +41,8 @@ def pages(
         return found
 
     async def whole(_: web.Request) -> web.Response:
-        lines = snapshot(asked(), configuration, clock.wall().timestamp())
-        packed = await asyncio.to_thread(pack, lines)
+        found = snapshot(asked(), configuration, clock.wall().timestamp())
+        packed = await asyncio.to_thread(pack, found)
         headers = {"Content-Disposition": 'attachment; filename="snapshot.gz"'}
         return web.Response(body=packed, content_type="application/gzip", headers=headers)
 
@@ -56,5 +56,5 @@ def pages(
     return {"/snapshot": whole, "/debug/gangs/{namespace}/{name}": gang}
 
 
-def pack(lines: list[Line]) -> bytes:
-    return gzip.compress(b"".join(history.encode(line) + b"\n" for line in lines), _LEVEL)
+def pack(found: list[Line]) -> bytes:
+    return gzip.compress(b"".join(lines.encode(line) + b"\n" for line in found), _LEVEL)

@@ -1,283 +1,39 @@
 """What an engine was told, was asked and has said, line by line: histories can be kept, and lived through again. Pure.
 
     history.tell(engine, line)           # says the line to an engine; gives its decisions where it was asked for some
-    history.encode(line)                 # one line of JSON; `decode` reads it
 
-Equal histories give equal decisions: that is what the engine promises. `recording.py` keeps the history of an engine
-that runs, `snapshot.py` makes a short one which leads another engine to the same state, `grove replay` reads both.
+Equal histories give equal decisions: that is what the engine promises. `lines.py` has what they consist of,
+`recording.py` keeps the history of an engine that runs, `snapshot.py` makes a short one which leads another engine to
+the same state, `grove replay` reads both.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
-from grove.api import codec
-from grove.api.fields import JSON
-from grove.api.kinds.podgang import PodGang
-from grove.api.kinds.queue import Queue
-from grove.api.kinds.schedulerconfig import SchedulerConfiguration
-from grove.api.kinds.topology import ClusterTopologyBinding
-from grove.kube.objects import NodeView, PodView
-from grove.scheduler.cluster import Cluster, Hold, Placed
+from grove.kube.objects import PodView
 from grove.scheduler.engine import Engine
-from grove.scheduler.explain import Said
-from grove.scheduler.outcomes import BindFailure
-from grove.scheduler.outcomes import Reason as FailureReason
-from grove.scheduler.preempting import UnderWay
-from grove.scheduler.preemption.ledger import Case
-from grove.scheduler.registry import is_lone
-from grove.scheduler.resources import Vector
-from grove.scheduler.retries import Retry
-from grove.scheduler.starvation import Head
-from grove.scheduler.surroundings import VIEWS
-from grove.scheduler.verdicts import Bind, Decision, Evict, Reason
-from grove.scheduler.views import BudgetView, NamespaceView, PriorityClassView
-
-VERSION: Final = 1
-KINDS: Final[Mapping[str, type]] = {
-    "node": NodeView,
-    "pod": PodView,
-    "gang": PodGang,
-    "topology": ClusterTopologyBinding,
-    "queue": Queue,
-    "priority_class": PriorityClassView,
-    "namespace": NamespaceView,
-    "budget": BudgetView,
-    **{resource.name: view for resource, view in VIEWS.items()},
-}
-"""What an engine is told of. Each has a method of the engine's name, but for what surrounds pods: that has one."""
-_SURROUNDING: Final = {resource.name: resource for resource in VIEWS}
-
-Amounts: TypeAlias = dict[str, int]
-"""By name of a resource."""
-
-
-class _Line(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", tag_field="line"):
-    """What all lines have in common: JSON says in `line` what they are."""
-
-
-class Start(_Line, frozen=True, tag="start"):
-    """The first line."""
-
-    version: int
-    at: float
-    configuration: JSON
-    """The scheduler's."""
-    is_snapshot: bool = False
-    """Whether the engine knew something already: then lines follow that bring another one to where it was."""
-
-
-class Told(_Line, frozen=True, tag="told"):
-    """An object came or changed, or is gone."""
-
-    kind: str
-    object: Any
-    """As it was read: what the scheduler does not look at is not there."""
-    gone: bool = False
-
-
-class Refused(_Line, frozen=True, tag="rejected"):
-    """A node has refused a pod."""
-
-    object: Any
-
-
-class Became(_Line, frozen=True, tag="became"):
-    """What became of a decision about a pod."""
-
-    what: Literal["bound", "bind_failed", "evicted", "evict_failed"]
-    uid: str
-    reason: FailureReason | None = None
-    message: str = ""
-
-
-class Resumed(_Line, frozen=True, tag="resumed"):
-    """What an earlier leader had begun was carried on, if it still could be."""
-
-    gang: str
-    puts: tuple[tuple[str, str], ...]
-    """Uids of pods, and nodes."""
-
-
-class Choice(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """A decision, as far as it is compared and shown."""
-
-    what: Literal["bind", "evict", "refuse"]
-    gang: str
-    pods: tuple[tuple[str, str], ...] = ()
-    """Names of pods, and the nodes where they go or will go."""
-    victims: tuple[str, ...] = ()
-    left: int = 0
-    score: float = 0.0
-    domains: tuple[tuple[str, str, str], ...] = ()
-    """Scope, label key of its level, domain."""
-    first: bool = False
-    until: float = 0.0
-    reason: Reason | None = None
-    why: str = ""
-
-
-class Decided(_Line, frozen=True, tag="decided"):
-    """It was asked what is to be done."""
-
-    now: float
-    limit: int
-    choices: tuple[Choice, ...] = ()
-
-
-# What brings another engine to the same state, beyond the objects: lines of snapshots
-
-
-class Rows(_Line, frozen=True, tag="rows"):
-    """In which order resources were first seen."""
-
-    names: tuple[str, ...]
-
-
-class Seat(_Line, frozen=True, tag="seat"):
-    """A pod that is assumed on a node, or has the priority of its gang there."""
-
-    uid: str
-    node: str
-    priority: int
-
-
-class Room(_Line, frozen=True, tag="room"):
-    """Room that is kept for a gang."""
-
-    gang: str
-    node: str
-    amounts: Amounts
-    kind: str
-    until: float | None = None
-    """None: for ever."""
-
-
-class Plan(_Line, frozen=True, tag="plan"):
-    """Pods that go for a gang."""
-
-    gang: str
-    victims: tuple[str, ...]
-    until: float
-    why: str
-
-
-class Pause(_Line, frozen=True, tag="pause"):
-    """A gang for which no plan is made before a time."""
-
-    gang: str
-    until: float
-
-
-class Failed(_Line, frozen=True, tag="failed"):
-    """A gang whose pods could not be bound."""
-
-    gang: str
-    reason: FailureReason
-    message: str = ""
-    failures: int = 0
-    until: float = 0.0
-    is_new: bool = False
-
-
-class Account(_Line, frozen=True, tag="account"):
-    """What was planned for a gang before, and when it had to go itself."""
-
-    gang: str
-    plans: int = 0
-    cooled: int = 0
-    not_before: float = 0.0
-    sunk: tuple[str, ...] = ()
-    went: tuple[float, ...] = ()
-
-
-class Gathering(_Line, frozen=True, tag="gathering"):
-    """A gang that has waited too long, and where room is gathered for it, if it is."""
-
-    gang: str
-    priority: int = 0
-    kind: tuple[str, ...] = ()
-    since: float = 0.0
-    domain: tuple[str, ...] = ()
-    start: float | None = None
-    lacking: int = 0
-    targets: tuple[tuple[str, Amounts], ...] = ()
-    """Nodes, and what it would use there; none: it only starves."""
-    looked: float = 0.0
-    """When that was last decided."""
-
-
-class Heard(_Line, frozen=True, tag="heard"):
-    """What was last said of a gang that waits."""
-
-    gang: str
-    reason: Reason
-    sentence: str
-    essence: tuple[str, ...]
-    at: float
-
-
-Line: TypeAlias = (
-    Start
-    | Told
-    | Refused
-    | Became
-    | Resumed
-    | Decided
-    | Rows
-    | Seat
-    | Room
-    | Plan
-    | Pause
-    | Failed
-    | Account
-    | Gathering
-    | Heard
+from grove.scheduler.lines import (
+    KINDS,
+    SURROUNDING,
+    Became,
+    Choice,
+    Decided,
+    Line,
+    NotAHistory,
+    Refused,
+    Resumed,
+    Start,
+    Told,
+    choices,
 )
-_DECODER: Final = msgspec.json.Decoder(Line)
-_ENCODER: Final = msgspec.json.Encoder()
-
-
-class NotAHistory(Exception):
-    """What is read is no history, or one of another version."""
-
-
-def encode(line: Line) -> bytes:
-    return _ENCODER.encode(line)
-
-
-def decode(text: bytes) -> Line:
-    """Raises NotAHistory."""
-    try:
-        line: Line = _DECODER.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise NotAHistory(str(error)) from error
-    return line
-
-
-def start(configuration: SchedulerConfiguration, at: float, *, is_snapshot: bool = False) -> Start:
-    return Start(VERSION, at, codec.encode(configuration), is_snapshot)
-
-
-def configuration(line: Line) -> SchedulerConfiguration:
-    """That of the engine, which the first line tells. Raises NotAHistory."""
-    if not isinstance(line, Start):
-        raise NotAHistory("the first line does not say what it is the history of")
-    if line.version != VERSION:
-        raise NotAHistory(f"it is of version {line.version}; this release reads version {VERSION}")
-    try:
-        return codec.decode(line.configuration, SchedulerConfiguration)
-    except msgspec.ValidationError as error:
-        raise NotAHistory(f"its configuration cannot be read: {error}") from error
-
-
-def node_gone(name: str) -> Told:
-    """An engine hears no more of a node that goes than its name."""
-    return Told("node", {"metadata": {"name": name}}, gone=True)
+from grove.scheduler.outcomes import BindFailure
+from grove.scheduler.snapshot import remind
+from grove.scheduler.verdicts import Decision
 
 
 def tell(engine: Engine, line: Line) -> list[Decision] | None:
@@ -296,7 +52,7 @@ def tell(engine: Engine, line: Line) -> list[Decision] | None:
         case Start():
             pass
         case _:
-            _remind(engine, line)
+            remind(engine, line)
     return None
 
 
@@ -306,9 +62,9 @@ def _tell(engine: Engine, line: Told) -> None:
     view = _view(line.object, KINDS[line.kind])
     if line.kind == "node" and line.gone:
         engine.node_gone(view.metadata.name)
-    elif line.kind in _SURROUNDING:
+    elif line.kind in SURROUNDING:
         say = engine.surrounding_gone if line.gone else engine.surrounding
-        say(_SURROUNDING[line.kind], view)
+        say(SURROUNDING[line.kind], view)
     else:
         getattr(engine, f"{line.kind}_gone" if line.gone else line.kind)(view)
 
@@ -333,112 +89,6 @@ def _became(engine: Engine, line: Became) -> None:
             engine.evicted(line.uid)
         case "evict_failed":
             engine.evict_failed(line.uid, line.message)
-
-
-def _remind(engine: Engine, line: Line) -> None:
-    """Lines of a snapshot. They come after all objects."""
-    cluster = engine.cluster
-    match line:
-        case Rows():
-            for name in line.names:
-                cluster.resources.row(name)
-        case Seat():
-            _seat(engine, line)
-        case Room():
-            slot, until = _slot(cluster, line.node), math.inf if line.until is None else line.until
-            cluster.hold(Hold(line.gang, slot, vector(cluster, line.amounts), kind=line.kind, until=until))
-        case Plan():
-            engine.preempting.remember(line.gang, UnderWay(frozenset(line.victims), line.until, line.why))
-        case Pause():
-            engine.preempting.pause(line.gang, line.until)
-        case Failed():
-            why = BindFailure(line.reason, line.message)
-            engine.retries.remember(line.gang, Retry(why, line.failures, line.until, line.is_new))
-        case Account():
-            case = Case(line.plans, line.cooled, line.not_before, frozenset(line.sunk))
-            engine.preempting.ledger.remember(line.gang, case, line.went)
-        case Gathering():
-            engine.remember_starving(line.gang, _head(cluster, line), line.looked)
-        case Heard():
-            engine.remember_said(line.gang, Said(line.reason, line.sentence, line.essence, line.at))
-
-
-def _seat(engine: Engine, line: Seat) -> None:
-    engine.seats.tell_apart()
-    pod = engine.registry.pods.get(line.uid)
-    if pod is None:
-        raise NotAHistory(f"nothing was told of the pod {line.uid}, which is to be on {line.node}")
-    engine.seats.take(line.uid)
-    meta, gang = pod.metadata, engine.registry.gang_of(line.uid)
-    engine.seats.put(
-        Placed(
-            line.uid,
-            meta.namespace or "",
-            meta.name,
-            engine.cluster.classes.of(pod),
-            _slot(engine.cluster, line.node),
-            gang="" if is_lone(gang) else gang,
-            priority=line.priority,
-            terminating=bool(meta.deletion_timestamp),
-        )
-    )
-
-
-def _head(cluster: Cluster, line: Gathering) -> Head | None:
-    if not line.targets:
-        return None
-    targets = tuple((_slot(cluster, node), vector(cluster, amounts)) for node, amounts in line.targets)
-    begin = math.inf if line.start is None else line.start
-    return Head(line.gang, line.priority, line.kind, line.since, line.domain, begin, line.lacking, targets)
-
-
-def _slot(cluster: Cluster, node: str) -> int:
-    slot = cluster.slot_of.get(node)
-    if slot is None:
-        raise NotAHistory(f"nothing was told of the node {node}")
-    return slot
-
-
-def vector(cluster: Cluster, amounts: Mapping[str, int]) -> Vector:
-    return tuple(sorted((cluster.resources.row(name), amount) for name, amount in amounts.items()))
-
-
-def amounts(cluster: Cluster, vector: Vector) -> Amounts:
-    return {cluster.resources.names[row]: amount for row, amount in vector}
-
-
-# Decisions
-
-
-def choices(decisions: Iterable[Decision]) -> tuple[Choice, ...]:
-    """Decisions in the words of a history."""
-    return tuple(_choice(one) for one in decisions)
-
-
-def _choice(decision: Decision) -> Choice:
-    gang = decision.gang.key
-    match decision:
-        case Bind():
-            return Choice(
-                "bind",
-                gang,
-                pods=tuple((pod.name, node) for pod, node in decision.puts),
-                left=decision.left,
-                score=decision.score,
-                domains=tuple((one.scope, one.key, one.domain) for one in decision.domains),
-                first=decision.first,
-            )
-        case Evict():
-            return Choice(
-                "evict",
-                gang,
-                pods=tuple((pod.name, node) for pod, node in decision.puts),
-                victims=tuple(f"{one.namespace}/{one.name}" for one in decision.victims),
-                until=decision.until,
-                why=decision.why,
-            )
-        case _:
-            return Choice("refuse", gang, reason=decision.reason, why=decision.message)
 
 
 # Living through it again

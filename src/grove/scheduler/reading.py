@@ -35,8 +35,8 @@ from grove.kube.resources import (
 )
 from grove.scheduler import assembly, history, record
 from grove.scheduler.engine import Engine
-from grove.scheduler.history import Told
 from grove.scheduler.kinds import DECISION, POD_GANGS, QUEUES, TOPOLOGY_BINDINGS
+from grove.scheduler.lines import Told
 from grove.scheduler.surroundings import VIEWS
 from grove.scheduler.views import BudgetView, NamespaceView, PriorityClassView
 from grove.scheduler.world import NOT_ENDED, key_of

@@ -20,9 +20,9 @@ from grove.api.kinds.schedulerconfig import SchedulerConfiguration
 from grove.api.kinds.topology import ClusterTopologyBinding
 from grove.kube.objects import NodeView, PodView
 from grove.kube.resources import Resource
-from grove.scheduler import history
+from grove.scheduler import lines
 from grove.scheduler.engine import Engine
-from grove.scheduler.history import Became, Line, Told
+from grove.scheduler.lines import Became, Line, Told
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.queues import Queues
 from grove.scheduler.snapshot import snapshot
@@ -72,7 +72,7 @@ class Journal:
         if self._file is None:
             return
         try:
-            self._file.write(history.encode(line) + b"\n")
+            self._file.write(lines.encode(line) + b"\n")
         except OSError as error:
             self._fail(error)
 
@@ -106,7 +106,7 @@ class Recording:
         self.engine: Final = engine
         self._configuration: Final = configuration
         self._journal: Final = journal
-        journal.begin([history.start(configuration, at)])
+        journal.begin([lines.start(configuration, at)])
 
     @property
     def surroundings(self) -> Surroundings:
@@ -131,7 +131,7 @@ class Recording:
         self.engine.node(view)
 
     def node_gone(self, name: str) -> None:
-        self._journal.write(history.node_gone(name))
+        self._journal.write(lines.node_gone(name))
         self.engine.node_gone(name)
 
     def pod(self, view: PodView) -> None:
@@ -215,11 +215,11 @@ class Recording:
         self.engine.evict_failed(uid, why)
 
     def rejected(self, view: PodView) -> None:
-        self._journal.write(history.Refused(view))
+        self._journal.write(lines.Refused(view))
         self.engine.rejected(view)
 
     def resume(self, gang: str, puts: Sequence[tuple[str, str]]) -> Bind | None:
-        self._journal.write(history.Resumed(gang, tuple(puts)))
+        self._journal.write(lines.Resumed(gang, tuple(puts)))
         return self.engine.resume(gang, puts)
 
     def unfit(self, uids: Collection[str]) -> Collection[str]:
@@ -227,7 +227,7 @@ class Recording:
 
     def decide(self, now: float, *, limit: int) -> list[Decision]:
         found = self.engine.decide(now, limit=limit)
-        self._journal.write(history.Decided(now, limit, history.choices(found)))
+        self._journal.write(lines.Decided(now, limit, lines.choices(found)))
         if self._journal.is_full:
             self._journal.begin(snapshot(self.engine, self._configuration, now))
         elif found:

@@ -6,9 +6,9 @@ import gzip
 import json
 from pathlib import Path
 
-from grove.scheduler import history
+from grove.scheduler import lines
 from grove.scheduler.debugpages import pack
-from grove.scheduler.history import Line
+from grove.scheduler.lines import Line
 from grove.scheduler.recording import Journal, Recording
 from grove.scheduler.snapshot import snapshot
 from tests.unit.cli.clusters import NOW, SETTINGS, engine, gang
@@ -90,6 +90,6 @@ def test_what_is_no_history_is_an_error(run: Run, tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "help: name what /snapshot or debugging.recordHistory has written" in result.stderr
     assert run("replay", str(tmp_path / "none")).exit_code == 2
-    newer: Line = history.Start(version=99, at=0.0, configuration={})
-    file.write_bytes(history.encode(newer) + b"\n")
+    newer: Line = lines.Start(version=99, at=0.0, configuration={})
+    file.write_bytes(lines.encode(newer) + b"\n")
     assert "it is of version 99" in run("replay", str(file)).stderr

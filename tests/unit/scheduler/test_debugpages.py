@@ -10,9 +10,9 @@ import aiohttp
 
 from grove.runtime.clock import SystemClock
 from grove.runtime.profiling import Profiling
-from grove.scheduler import assembly, debugpages, history
+from grove.scheduler import assembly, debugpages, history, lines
 from grove.scheduler.engine import Engine
-from grove.scheduler.history import Start
+from grove.scheduler.lines import Start
 from tests.unit.cli.clusters import SETTINGS, engine, gang
 
 
@@ -55,8 +55,8 @@ def test_a_snapshot_can_be_replayed() -> None:
     found = engine()
     gang(found, "fits", {"f-0": "", "f-1": ""})
     status, body = asked(found, "/snapshot")
-    lines = [history.decode(line) for line in gzip.decompress(body).splitlines()]
+    kept = [lines.decode(line) for line in gzip.decompress(body).splitlines()]
     assert status == 200
-    assert isinstance(lines[0], Start)
-    (step,) = history.replay(assembly.engine(history.configuration(lines[0])), lines)
+    assert isinstance(kept[0], Start)
+    (step,) = history.replay(assembly.engine(lines.configuration(kept[0])), kept)
     assert [(one.what, one.gang) for one in step.found] == [("bind", "default/fits")]

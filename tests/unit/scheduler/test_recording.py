@@ -6,8 +6,8 @@ import gzip
 from pathlib import Path
 
 from grove.api.kinds.schedulerconfig import SchedulerConfiguration
-from grove.scheduler import assembly, history
-from grove.scheduler.history import Decided, Line, Start
+from grove.scheduler import assembly, history, lines
+from grove.scheduler.lines import Decided, Line, Start
 from grove.scheduler.outcomes import BindFailure
 from grove.scheduler.recording import Journal, Recording
 from tests.unit.scheduler.fleets import node, pod, spec
@@ -20,12 +20,12 @@ def recording(path: Path, *, limit: int = 1 << 20) -> Recording:
     return Recording(assembly.engine(SETTINGS), SETTINGS, Journal(path, limit=limit), at=AT)
 
 
-def lines(path: Path) -> list[Line]:
-    return [history.decode(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+def kept(path: Path) -> list[Line]:
+    return [lines.decode(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
 def differences(path: Path) -> list[history.Step]:
-    return [one for one in history.replay(assembly.engine(SETTINGS), lines(path)) if one.differs]
+    return [one for one in history.replay(assembly.engine(SETTINGS), kept(path)) if one.differs]
 
 
 def test_what_was_recorded_can_be_lived_through_again(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_what_was_recorded_can_be_lived_through_again(tmp_path: Path) -> None:
     found.decide(AT + 3, limit=64)
     found.close()
     assert bind.gang.key == "default/pod:p"
-    assert [len(one.choices) for one in lines(file) if isinstance(one, Decided)] == [1, 1, 0]
+    assert [len(one.choices) for one in kept(file) if isinstance(one, Decided)] == [1, 1, 0]
     assert differences(file) == []
 
 
@@ -62,7 +62,7 @@ def test_a_file_that_is_full_is_followed_by_one_that_begins_with_a_snapshot(tmp_
     assert sorted(one.name for one in tmp_path.iterdir()) == ["history.gz", "history.gz.1"]
     assert sum(one.stat().st_size for one in tmp_path.iterdir()) < 3 * 8000
     for one in tmp_path.iterdir():
-        first = lines(one)[0]
+        first = kept(one)[0]
         assert isinstance(first, Start)
         assert first.is_snapshot
         assert differences(one) == []
