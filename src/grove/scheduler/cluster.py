@@ -180,11 +180,15 @@ class Cluster:
         return slot
 
     def node_gone(self, name: str) -> list[Placed]:
-        """A node went; gives the pods that were on it, which are nowhere now."""
+        """A node went, and the room that was kept there; gives the pods that were on it, which are nowhere now."""
         slot = self.slot_of.pop(name)
         pods = [*self.on[slot].values()]
         for pod in pods:
             self.take(pod.uid)
+        for owner in self.holders(slot):
+            for hold in self.release(owner):
+                if hold.slot != slot:
+                    self.hold(hold)
         self.views[slot] = None
         self._set_allocatable(slot, {})
         for column in self._columns.values():
@@ -194,6 +198,11 @@ class Cluster:
         self._changed(slot)
         self._vacant.append(slot)
         return pods
+
+    @property
+    def vacant(self) -> Sequence[int]:
+        """Slots without a node; the last one is taken first."""
+        return self._vacant
 
     def _new_slot(self, name: str) -> int:
         if self._vacant:
@@ -294,6 +303,10 @@ class Cluster:
             else:
                 self.changes += 1
         return released
+
+    def holders(self, slot: int) -> list[str]:
+        """For whom room is kept on a node."""
+        return [owner for owner, kept in self.holds.items() if any(hold.slot == slot for hold in kept)]
 
     def _put(self, pod: Placed) -> None:
         slot = pod.slot
