@@ -19,8 +19,11 @@ VERBS: Final = {
     "manifests": "Print what a cluster needs so that Grove can run there.",
     "nodes": "Keep simulated nodes on a cluster.",
     "operator": "Run the operator: PodCliqueSets become pods.",
+    "plan": "Say where a workload would go, without creating it.",
+    "replay": "Replay what a scheduler was told.",
     "scheduler": "Run the scheduler: whole gangs get their nodes.",
     "validate": "Check manifests without a cluster.",
+    "why": "Say where a gang is, or why it waits.",
 }
 """Every verb with its line in the help; the module `grove.cli.<verb>` holds its `command`."""
 

@@ -7,7 +7,7 @@ import logging
 import platform
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -99,6 +99,17 @@ def connected(kubeconfig: str, context: str) -> Connection:
         raise CannotRun(
             Exit.PREPARATION, str(error), "name a cluster with --kubeconfig, --context or $KUBECONFIG"
         ) from error
+
+
+SERVER_HELP: Final = "check that the cluster runs, and which one is meant: --kubeconfig, --context"
+
+
+def client_connection(kubeconfig: str, context: str) -> Connection:
+    """The way to the cluster, for a command that ends. Raises Failure."""
+    try:
+        return kubeconfigs.connect(kubeconfig, context=context)
+    except ConnectionConfigError as error:
+        raise Failure(str(error), SERVER_HELP) from error
 
 
 def run(ctx: click.Context, work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -16,13 +16,14 @@ import sys
 import threading
 import tracemalloc
 from collections import Counter
+from collections.abc import Mapping
 from types import FrameType
 from typing import Final
 
 from aiohttp import web
 
 from grove.kube.clock import Clock
-from grove.runtime.endpoints import Site
+from grove.runtime.endpoints import Handler, Site
 
 INTERVAL: Final = 0.005
 """Seconds between two samples: a thousand in five seconds cost little and say enough."""
@@ -35,9 +36,10 @@ Stack = tuple[str, ...]
 class Profiling(Site):
     """A runnable: the pages above."""
 
-    def __init__(self, *, host: str, port: int, clock: Clock) -> None:
+    def __init__(self, *, host: str, port: int, clock: Clock, more: Mapping[str, Handler] | None = None) -> None:
+        """`more`: pages of the program's own."""
         pages = {"/debug/profile": self._profile, "/debug/tasks": self._tasks, "/debug/memory": self._memory}
-        super().__init__("profiling", pages, host=host, port=port)
+        super().__init__("profiling", {**pages, **(more or {})}, host=host, port=port)
         self._clock = clock
         self._tracing = asyncio.Lock()
 

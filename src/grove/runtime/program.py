@@ -26,7 +26,7 @@ from grove.kube.lease import Election
 from grove.kube.leasestore import ClientLeases
 from grove.kube.resources import Resource
 from grove.runtime import settings
-from grove.runtime.endpoints import Endpoints
+from grove.runtime.endpoints import Endpoints, Handler
 from grove.runtime.exits import CannotRun, Exit
 from grove.runtime.health import Check
 from grove.runtime.manager import Runnable
@@ -129,14 +129,16 @@ def servers(
     metrics: Callable[[], bytes],
     debugging: Debugging,
     clock: Clock,
+    pages: Mapping[str, Handler] | None = None,
 ) -> Sequence[Runnable]:
-    """Health, metrics, and what else the configuration asks for."""
+    """Health, metrics, and what else the configuration asks for. `pages` are shown beside profiles."""
     found: list[Runnable] = [
         Endpoints(name="health", host=health.bind_address, port=health.port, live={}, ready=ready),
         Endpoints(name="metrics", host=page.bind_address, port=page.port, metrics=metrics),
     ]
     if debugging.enable_profiling:
-        found.append(Profiling(host=debugging.pprof_bind_host, port=debugging.pprof_bind_port, clock=clock))
+        host, port = debugging.pprof_bind_host, debugging.pprof_bind_port
+        found.append(Profiling(host=host, port=port, clock=clock, more=pages))
     return found
 
 

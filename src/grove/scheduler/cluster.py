@@ -180,11 +180,15 @@ class Cluster:
         return slot
 
     def node_gone(self, name: str) -> list[Placed]:
-        """A node went; gives the pods that were on it, which are nowhere now."""
+        """A node went, and the room that was kept there; gives the pods that were on it, which are nowhere now."""
         slot = self.slot_of.pop(name)
         pods = [*self.on[slot].values()]
         for pod in pods:
             self.take(pod.uid)
+        for owner in self.holders(slot):
+            for hold in self.release(owner):
+                if hold.slot != slot:
+                    self.hold(hold)
         self.views[slot] = None
         self._set_allocatable(slot, {})
         for column in self._columns.values():
@@ -194,6 +198,11 @@ class Cluster:
         self._changed(slot)
         self._vacant.append(slot)
         return pods
+
+    @property
+    def vacant(self) -> Sequence[int]:
+        """Slots without a node; the last one is taken first."""
+        return self._vacant
 
     def _new_slot(self, name: str) -> int:
         if self._vacant:
@@ -295,6 +304,10 @@ class Cluster:
                 self.changes += 1
         return released
 
+    def holders(self, slot: int) -> list[str]:
+        """For whom room is kept on a node."""
+        return [owner for owner, kept in self.holds.items() if any(hold.slot == slot for hold in kept)]
+
     def _put(self, pod: Placed) -> None:
         slot = pod.slot
         if pod.uid in self.pods:
@@ -383,6 +396,16 @@ class Cluster:
                 limit = rule.limit(cls)
                 if limit is not None:
                     found = np.minimum(found, limit[: self.size])
+        return found
+
+    def places(self, cls: PodClass, slots: Slots, room: Counts) -> int:
+        """How many pods of a class some slots take at most, given how many each takes alone."""
+        found = int(room.sum())
+        for rule in self.rules:
+            for column in rule.apart(cls):
+                codes = column.codes[slots]
+                alone = np.count_nonzero(np.bincount(codes[(room > 0) & (codes > 0)]))
+                found = min(found, int(alone) + int(room[codes == 0].sum()))
         return found
 
     def only_shrinks(self, cls: PodClass) -> bool:

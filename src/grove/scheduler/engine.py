@@ -11,7 +11,7 @@ told otherwise. One thread owns an engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
@@ -35,7 +35,9 @@ from grove.scheduler.registry import is_lone, key_of
 from grove.scheduler.replicas import spread_of
 from grove.scheduler.retries import Retries
 from grove.scheduler.spread import InvalidConstraint
+from grove.scheduler.starvation import Head
 from grove.scheduler.statistics import EngineStatistics, measure
+from grove.scheduler.suggestions import suggestions
 from grove.scheduler.surroundings import Surroundings
 from grove.scheduler.verdicts import Answer, Bind, Decision, Evict, Found, NotFound, Put, Refuse
 from grove.scheduler.waiting import Waiting, waiter
@@ -474,11 +476,31 @@ class Engine(Knowledge):
         self._said[gang.key] = now
         return [] if now is held else [Refuse(gang, now.reason, now.sentence)]
 
+    # What it remembers, for another engine that is to be like this one
+
+    def said(self) -> Mapping[str, Said]:
+        """What was last said of gangs that wait."""
+        return self._said
+
+    def remember_said(self, key: str, said: Said) -> None:
+        self._said[key] = said
+
+    def starving(self) -> Mapping[str, Head | None]:
+        """Gangs that have waited too long, and where room is gathered for them, if it is."""
+        return {key: self.heads.of(key) for key in self._starved}
+
+    def remember_starving(self, key: str, head: Head | None, looked: float) -> None:
+        self._starved[key] = None
+        if head is not None:
+            self.heads.remember(head, looked)
+
     # What is known of those that wait
 
     def why(self, key: str) -> Explanation | None:
-        """All that is known about why a gang waits, found out anew; None: it does not wait. Nothing is changed."""
-        self.seats.tell_apart()
+        """All that is known about why a gang waits, found out anew; None: it does not wait, or could be placed at once.
+        Nothing is changed."""
+        if self.seats.tell_apart():
+            self._found.clear()
         gang = self.find(key)
         if gang is None or not gang.waiting:
             return None
@@ -487,6 +509,9 @@ class Engine(Knowledge):
         said = waits(self, gang)
         if said is not None:
             return explain.record(gang, said, position=position)
+        retry = self.retries.held.get(key)
+        if retry is not None and self._now < retry.until:
+            return explain.record(gang, explain.not_bound(retry.why), position=position)
         limit = self.queues.may_start(gang.queue, self.books.least(gang))
         if limit:
             return explain.record(gang, explain.limited(limit), position=position)
@@ -501,10 +526,23 @@ class Engine(Knowledge):
             answer = NotFound(True, gang.root.name, "")
         going = self.preempting.under_way(key)
         if going is not None and going.victims:
-            said = explain.preempting(len(going.victims))
-        else:
-            said = self._without_room(gang, answer, spread)
-        return explain.record(gang, said, answer, position=position)
+            return explain.record(gang, explain.preempting(len(going.victims)), answer, position=position)
+        said = self._without_room(gang, answer, spread)
+        helps = suggestions(self.cluster, gang, answer, self._search) if gang.missing else ()
+        held = self._held_from(gang) if gang.missing else ()
+        return explain.record(gang, said, answer, position=position, suggestions=helps, held_for=held)
+
+    def _held_from(self, gang: Gang) -> tuple[str, ...]:
+        """The gangs for which the room is held that would do for it."""
+        others = [owner for owner in self.cluster.holds if owner != gang.key]
+        if not others:
+            return ()
+        with reservations.opened(self.cluster, *others):
+            found = self._search(gang)
+        if isinstance(found, NotFound):
+            return ()
+        slots = {put.slot for put in found.puts}
+        return tuple(owner for owner in others if any(one.slot in slots for one in self.cluster.holds[owner]))
 
 
 _REMEMBERED: Final = 4096

@@ -79,6 +79,8 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
     position: int = 0
     """Its place in the order of all that wait, from one; 0: unknown."""
     waits_since: float = 0.0
+    held_for: tuple[str, ...] = ()
+    """Gangs for which the room is held that would do for it."""
 
 
 def refused(gang: Gang, verdict: NotFound, *, budget: str, levels: Mapping[str, str] | None = None) -> Said:
@@ -168,6 +170,7 @@ def record(
     *,
     suggestions: Iterable[Suggestion] = (),
     position: int = 0,
+    held_for: tuple[str, ...] = (),
 ) -> Explanation:
     """All that is known about why a gang waits."""
     found = verdict or NotFound(proven=False, scope="", key="")
@@ -188,6 +191,7 @@ def record(
         queue=gang.queue,
         position=position,
         waits_since=gang.created,
+        held_for=held_for,
     )
 
 

@@ -35,6 +35,20 @@ class Heads:
     def __len__(self) -> int:
         return len(self._heads)
 
+    def of(self, key: str) -> Head | None:
+        """Where room is gathered for a gang; None: nowhere."""
+        return self._heads.get(key)
+
+    def remember(self, head: Head, looked: float) -> None:
+        """Somebody for whom room was gathered before; what is held is told apart."""
+        self._heads[head.gang] = head
+        self._asked = looked
+
+    @property
+    def looked(self) -> float:
+        """When it was last asked where room is to be gathered."""
+        return self._asked
+
     def starves_at(self, gang: Gang) -> float:
         """From when on room is gathered for a gang, if it waits until then."""
         return gang.created + self._after
@@ -60,7 +74,7 @@ class Heads:
 
         `freed`: room has become free; `anew`: somebody has begun to starve.
         """
-        if anew or self._stale or (self._heads and now - self._asked >= AGAIN):
+        if anew or self._stale or (self._heads and (now - self._asked >= AGAIN or self._has_lost_nodes())):
             self._stale = False
             self._asked = now
             self._choose(starved(), now)
@@ -68,6 +82,10 @@ class Heads:
             return bool(self._heads)
         refresh(self._cluster, [*self._heads.values()], percent=self._percent)
         return bool(self._heads)
+
+    def _has_lost_nodes(self) -> bool:
+        alive = self._cluster.alive
+        return not all(alive[slot] for head in self._heads.values() for slot, _ in head.targets)
 
     def _choose(self, starved: Iterable[Gang], now: float) -> None:
         old = self._heads

@@ -79,6 +79,7 @@ class Knowledge:
 
     def node_gone(self, name: str) -> None:
         """A node went."""
+        self._concern(self.cluster.holders(self.cluster.slot_of[name]))
         self._concern(pod.gang for pod in self.seats.node_gone(name))
 
     def pod(self, view: PodView) -> None:

@@ -5,6 +5,7 @@ A plan ends when its gang has a place, when it was not carried out, or when its 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from grove.scheduler.cluster import Cluster
@@ -91,6 +92,25 @@ class Preempting:
     def again(self, key: str) -> float | None:
         """When to plan for a gang again, if time alone can change the answer."""
         return self._again.get(key)
+
+    @property
+    def plans(self) -> Mapping[str, UnderWay]:
+        """By gang what goes for it."""
+        return self._plans
+
+    @property
+    def pauses(self) -> Mapping[str, float]:
+        """By gang when to plan for it again."""
+        return self._again
+
+    def remember(self, key: str, plan: UnderWay) -> None:
+        """A plan that somebody else had begun; the room that is kept for it is told apart."""
+        self._plans[key] = plan
+        self._gang_of.update(dict.fromkeys(plan.victims, key))
+
+    def pause(self, key: str, until: float) -> None:
+        """No plan is made for a gang before that."""
+        self._again[key] = until
 
     def gone(self, uid: str) -> str:
         """A pod is gone; gives the gang that it went for, once it was the last one."""

@@ -9,10 +9,12 @@ started again, with nothing left of before.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import logging
 import random
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from prometheus_client.core import Metric
@@ -33,9 +35,11 @@ from grove.runtime.manager import Manager, Runnable
 from grove.runtime.metrics import HasControllerStatistics, Metrics
 from grove.runtime.program import Clients, Part
 from grove.runtime.settings import seconds
-from grove.scheduler import assembly, metrics
+from grove.scheduler import assembly, debugpages, metrics
+from grove.scheduler.engine import Engine
 from grove.scheduler.kinds import POD_GANGS
 from grove.scheduler.live import Mind
+from grove.scheduler.recording import Journal, Recording
 from grove.scheduler.term import Term
 from grove.scheduler.world import World
 
@@ -53,6 +57,7 @@ async def schedule(
     connection: Connection, configuration: SchedulerConfiguration, *, clock: Clock, rng: random.Random
 ) -> None:
     """Works until a signal ends the process. Raises CannotRun."""
+    check_solver(configuration)
     async with program.clients(
         connection,
         COMPONENT,
@@ -70,6 +75,18 @@ async def schedule(
         except ExceptionGroup as group:
             log.error("scheduler ended", exc_info=group)
             raise of_group(group) from group
+        finally:
+            process.close()
+
+
+def check_solver(configuration: SchedulerConfiguration) -> None:
+    """Raises CannotRun where the exact solver is wanted and not installed."""
+    if configuration.placement.exact_solver and importlib.util.find_spec("ortools") is None:
+        raise CannotRun(
+            Exit.CONFIGURATION,
+            "placement.exactSolver: true: OR-Tools is not installed",
+            "pip install 'grove[solver]', or leave it out",
+        )
 
 
 async def serves_devices(client: Client) -> bool:
@@ -104,6 +121,8 @@ class Process:
         self._mind = mind
         self._terms: list[Term] = []
         """The one that this process leads in, if it does."""
+        self._engine: Engine | None = None
+        self._recording: Recording | None = None
         identity = unique_identity(socket.gethostname(), rng)
         self.world = World(
             clients.work,
@@ -146,6 +165,7 @@ class Process:
                     metrics=self.metrics.text,
                     debugging=configuration.debugging,
                     clock=clock,
+                    pages=debugpages.pages(lambda: self._engine, configuration, clock),
                 ),
             ],
             led=self._led,
@@ -160,7 +180,7 @@ class Process:
     def _led(self, fence: Fence) -> Sequence[Runnable]:
         term = Term(
             world=self.world,
-            mind=self._mind(self._configuration),
+            mind=self._thinking(),
             clients=self._clients,
             fence=fence,
             recorder=self._recorder,
@@ -170,6 +190,24 @@ class Process:
         )
         self._terms.append(term)
         return term.runnables()
+
+    def _thinking(self) -> Mind:
+        """A new engine; its history is kept if the configuration says so."""
+        mind = self._mind(self._configuration)
+        if not isinstance(mind, Engine):
+            return mind
+        self._engine = mind
+        debugging = self._configuration.debugging
+        if not debugging.record_history:
+            return mind
+        journal = Journal(Path(debugging.record_history), limit=debugging.history_megabytes << 20)
+        self._recording = Recording(mind, self._configuration, journal, at=self._clock.wall().timestamp())
+        return self._recording
+
+    def close(self) -> None:
+        """To be called when nothing runs any more."""
+        if self._recording is not None:
+            self._recording.close()
 
     def _controllers(self) -> Sequence[HasControllerStatistics]:
         return () if self.term is None else self.term.controllers

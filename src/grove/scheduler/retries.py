@@ -6,6 +6,7 @@ failing would turn in a circle as fast as the API server answers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -43,6 +44,15 @@ class Retries:
             return
         held = self._held.setdefault(key, Retry(why))
         held.why, held.is_new = why, True
+
+    @property
+    def held(self) -> Mapping[str, Retry]:
+        """By gang what went wrong."""
+        return self._held
+
+    def remember(self, key: str, retry: Retry) -> None:
+        """What another engine knew of a gang."""
+        self._held[key] = retry
 
     def done(self, key: str) -> None:
         """A pod of the gang was bound, or it wants nothing any more."""

@@ -101,3 +101,16 @@ KEPT: Final[Mapping[Resource, str]] = {
     resources.DEVICE_CLASSES: "device_classes",
 }
 """By kind where `Surroundings` keeps it; namespaces are kept by their labels."""
+VIEWS: Final[Mapping[Resource, type[Surrounding]]] = {
+    resources.PERSISTENT_VOLUME_CLAIMS: PersistentVolumeClaim,
+    resources.PERSISTENT_VOLUMES: PersistentVolume,
+    resources.STORAGE_CLASSES: StorageClass,
+    resources.CSI_NODES: CsiNode,
+    resources.CSI_DRIVERS: CsiDriver,
+    resources.CSI_STORAGE_CAPACITIES: CsiStorageCapacity,
+    resources.VOLUME_ATTACHMENTS: VolumeAttachment,
+    resources.RESOURCE_CLAIMS: ResourceClaim,
+    resources.RESOURCE_SLICES: ResourceSlice,
+    resources.DEVICE_CLASSES: DeviceClass,
+}
+"""By kind what is read of its objects."""

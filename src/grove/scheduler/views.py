@@ -19,6 +19,8 @@ class PriorityClassView(Struct, frozen=True, kw_only=True):
     metadata: ObjectMeta
     value: int = 0
     preemption_policy: str = ""
+    global_default: bool = False
+    """Whether it is that of pods which name none."""
 
 
 class BudgetSpec(Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Any, Final
 
 from grove.api import labels
@@ -15,7 +15,6 @@ from grove.api.kinds.operatorconfig import GROVE_SCHEDULER
 from grove.api.kinds.podgang import PodGang
 from grove.api.kinds.queue import Queue
 from grove.api.kinds.topology import ClusterTopologyBinding
-from grove.kube import resources
 from grove.kube.cache import Cache
 from grove.kube.cachedclient import Caches
 from grove.kube.client import Client
@@ -31,23 +30,10 @@ from grove.kube.resources import (
     Resource,
 )
 from grove.kube.store import Change
-from grove.scheduler import devices, storage
 from grove.scheduler.kinds import POD_GANGS, QUEUES, TOPOLOGY_BINDINGS
-from grove.scheduler.surroundings import Surrounding
+from grove.scheduler.surroundings import VIEWS
 from grove.scheduler.views import BudgetView, NamespaceView, PriorityClassView
 
-VIEWS: Final[Mapping[Resource, type[Surrounding]]] = {
-    resources.PERSISTENT_VOLUME_CLAIMS: storage.PersistentVolumeClaim,
-    resources.PERSISTENT_VOLUMES: storage.PersistentVolume,
-    resources.STORAGE_CLASSES: storage.StorageClass,
-    resources.CSI_NODES: storage.CsiNode,
-    resources.CSI_DRIVERS: storage.CsiDriver,
-    resources.CSI_STORAGE_CAPACITIES: storage.CsiStorageCapacity,
-    resources.VOLUME_ATTACHMENTS: storage.VolumeAttachment,
-    resources.RESOURCE_CLAIMS: devices.ResourceClaim,
-    resources.RESOURCE_SLICES: devices.ResourceSlice,
-    resources.DEVICE_CLASSES: devices.DeviceClass,
-}
 NOT_ENDED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 SUCCEEDED: Final = "status.phase=Succeeded"
 _READ: Final = {"status.phase": lambda pod: pod.status.phase}

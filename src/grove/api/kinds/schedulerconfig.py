@@ -42,6 +42,17 @@ class SchedulerServers(Struct, frozen=True, kw_only=True):
     metrics: Annotated[SchedulerMetricsServer, Field("Metrics.")] = SchedulerMetricsServer()
 
 
+class SchedulerDebugging(Debugging, frozen=True, kw_only=True):
+    """Looking into the running scheduler."""
+
+    record_history: Annotated[
+        str, Field("File to which all is written that the scheduler is told and decides, for `grove replay`.")
+    ] = ""
+    history_megabytes: Annotated[
+        Int32, Field("Most that the file and the one before it, with `.1` at its name, take together.", minimum=1)
+    ] = 256
+
+
 class Placement(Struct, frozen=True, kw_only=True):
     """How a place is searched for."""
 
@@ -125,7 +136,7 @@ class SchedulerConfiguration(Struct, frozen=True, kw_only=True):
         SchedulerLeaderElection()
     )
     server: Annotated[SchedulerServers, Field("Where it listens.")] = SchedulerServers()
-    debugging: Annotated[Debugging, Field("Looking into the running program.")] = Debugging()
+    debugging: Annotated[SchedulerDebugging, Field("Looking into the running scheduler.")] = SchedulerDebugging()
     log_level: LogLevel = "info"
     log_format: LogFormat = "json"
     scheduler_names: Annotated[

@@ -5,7 +5,7 @@ The engine keeps one, tells it what it did, and hands it to `plan.plan`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 REPLANS: Final = 2
@@ -75,6 +75,23 @@ class Ledger:
     def expire(self, now: float) -> None:
         """Forgets what does not count any more."""
         self._gone = {gang: times for gang in self._gone if (times := self._lately(gang, now))}
+
+    @property
+    def cases(self) -> Mapping[str, Case]:
+        """By gang what was planned for it."""
+        return self._cases
+
+    @property
+    def went(self) -> Mapping[str, tuple[float, ...]]:
+        """By gang when it had to go."""
+        return self._gone
+
+    def remember(self, gang: str, case: Case, went: tuple[float, ...]) -> None:
+        """What another ledger knew of a gang."""
+        if case != Case():
+            self._cases[gang] = case
+        if went:
+            self._gone[gang] = went
 
     def statistics(self) -> dict[str, int]:
         return {"cases": len(self._cases), "remembered": len(self._gone)}
