@@ -13,8 +13,8 @@ Key = TypeVar("Key", bound=Hashable)
 
 REST: Final = 10.0
 """So many times as long as a look took."""
-LONGEST: Final = 1.0
-"""Seconds; a look that took so long had to wait for the processor."""
+LONGEST: Final = 0.25
+"""Seconds, at most: a look that took long may just have waited for the processor."""
 
 
 class Ease(Generic[Key]):

@@ -8,7 +8,8 @@ from grove.scheduler.awareness import Awareness
 from grove.scheduler.cluster import Cluster
 from grove.scheduler.engine import Engine
 from grove.scheduler.needs import PodNeeds
-from grove.scheduler.placement.place import place
+from grove.scheduler.placement.solver import Solver
+from grove.scheduler.placer import Placer
 from grove.scheduler.predicates.all import rules
 from grove.scheduler.surroundings import Surroundings
 
@@ -23,4 +24,7 @@ def engine(configuration: SchedulerConfiguration) -> Engine:
         awareness=Awareness(configuration.nodes),
     )
     cluster.obey(rules(cluster, surroundings, configuration))
-    return Engine(settings.rules(configuration), cluster=cluster, surroundings=surroundings, needs=needs, place=place)
+    placer = Placer(exact=Solver() if configuration.placement.exact_solver else None)
+    made = Engine(settings.rules(configuration), cluster=cluster, surroundings=surroundings, needs=needs, place=placer)
+    placer.topologies = made.topologies
+    return made

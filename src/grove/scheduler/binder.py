@@ -135,10 +135,15 @@ class Binder:
             why = await self._record(decision, until)
             if why is not None:
                 return why
+        # Volumes may take minutes: who waits for them does not keep others from being decided.
+        waiting = len(decision.puts) if self._preparer.is_needed(decision) else 0
+        self._under_way -= waiting
         try:
             steps = await self._preparer.prepare(decision)
         except NotPrepared as error:
             return BindFailure("NotPrepared", str(error))
+        finally:
+            self._under_way += waiting
         unfit = self._head.unfit([pod.uid for pod, _ in decision.puts])
         if unfit:
             await self._preparer.undo(steps)

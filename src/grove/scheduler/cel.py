@@ -15,7 +15,19 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from grove.api import quantities
-from grove.scheduler.celsyntax import Call, Field, Index, Listed, Literal, Name, Node, Operation, Unsupported, parse
+from grove.scheduler.celsyntax import (
+    Call,
+    Field,
+    Index,
+    Listed,
+    Literal,
+    Name,
+    Node,
+    Operation,
+    Unsupported,
+    parse,
+    reads,
+)
 from grove.scheduler.devices import Attribute, Device
 
 __all__ = ["EvaluationError", "Selector", "Unsupported", "compiled"]
@@ -79,6 +91,8 @@ class Selector:
         except Unsupported as error:
             raise Unsupported(f"the expression `{expression}` has {error}, which Grove does not know") from None
         self._expression = expression
+        self.reads = reads(parse(expression))
+        """All that the answer depends on beside the driver; None: it may be anything of the device."""
 
     def chooses(self, driver: str, device: Device) -> bool:
         """Raises EvaluationError."""
@@ -98,7 +112,9 @@ def _seen(driver: str, device: Device) -> Value:
     attributes: dict[str, dict[str, Value]] = {}
     for name, attribute in (device.attributes or {}).items():
         domain, _, own = name.rpartition("/")
-        attributes.setdefault(domain or driver, {})[own] = _value(attribute)
+        value = _value(attribute)
+        if value is not None:
+            attributes.setdefault(domain or driver, {})[own] = value
     capacity: dict[str, dict[str, Value]] = {}
     for name, found in (device.capacity or {}).items():
         domain, _, own = name.rpartition("/")
@@ -106,13 +122,12 @@ def _seen(driver: str, device: Device) -> Value:
     return {"driver": driver, "attributes": _Domains(attributes), "capacity": _Domains(capacity)}
 
 
-def _value(attribute: Attribute) -> Value:
+def _value(attribute: Attribute) -> Value | None:
+    """None: it is of a kind that came after us."""
     for found in (attribute.int_, attribute.bool_, attribute.string):
         if found is not None:
             return found
-    if attribute.version is None:
-        raise EvaluationError("the device has an attribute of a kind that Grove does not know")
-    return Version(attribute.version)
+    return None if attribute.version is None else Version(attribute.version)
 
 
 class _Domains(dict[str, "dict[str, Value]"]):

@@ -74,6 +74,14 @@ _TOKEN: Final = re.compile(
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\", "`": "`", "?": "?"}
 
 
+class Read(NamedTuple):
+    """An attribute or capacity of a device that an expression looks at."""
+
+    table: str
+    domain: str
+    name: str
+
+
 class _Token(NamedTuple):
     kind: str
     text: str
@@ -216,3 +224,31 @@ def _unescaped(text: str) -> str:
         else:
             raise Unsupported(f"`\\{part[0]}` in a text")
     return "".join(found)
+
+
+def reads(node: Node) -> frozenset[Read] | None:
+    """What of a device, beside its driver, an expression looks at; None: that does not show."""
+    match node:
+        case Literal() | Field(Name("device"), "driver"):
+            return frozenset()
+        case Field(Index(Field(Name("device"), table), Literal(str(domain))), name):
+            return frozenset({Read(table, domain, name)})
+        case Index(Index(Field(Name("device"), table), Literal(str(domain))), Literal(str(name))):
+            return frozenset({Read(table, domain, name)})
+        case Operation("in", (Literal(str(name)), Index(Field(Name("device"), table), Literal(str(domain))))):
+            return frozenset({Read(table, domain, name)})
+        case Operation(_, parts) | Listed(parts) | Call(None, _, parts):
+            return _all(parts)
+        case Call(of, name, parts) if of is not None and (of, name) != (Name("cel"), "bind"):
+            return _all((of, *parts))
+    return None
+
+
+def _all(parts: tuple[Node, ...]) -> frozenset[Read] | None:
+    found: frozenset[Read] = frozenset()
+    for part in parts:
+        one = reads(part)
+        if one is None:
+            return None
+        found |= one
+    return found

@@ -398,6 +398,16 @@ class Cluster:
                     found = np.minimum(found, limit[: self.size])
         return found
 
+    def places(self, cls: PodClass, slots: Slots, room: Counts) -> int:
+        """How many pods of a class some slots take at most, given how many each takes alone."""
+        found = int(room.sum())
+        for rule in self.rules:
+            for column in rule.apart(cls):
+                codes = column.codes[slots]
+                alone = np.count_nonzero(np.bincount(codes[(room > 0) & (codes > 0)]))
+                found = min(found, int(alone) + int(room[codes == 0].sum()))
+        return found
+
     def only_shrinks(self, cls: PodClass) -> bool:
         """Whether pods that come never raise the capacity of the class."""
         return all(rule.only_shrinks(cls) for rule in self._limiting if rule.is_dynamic(cls))

@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from grove.scheduler.allocator import Given, Impossible, Matches, Search
+from grove.scheduler.allocator import Given, Impossible, Search
 from grove.scheduler.cluster import PLENTY, Cluster
 from grove.scheduler.columns import grown
+from grove.scheduler.devicematch import Matches, Profiles
 from grove.scheduler.deviceneeds import ClaimNeed
 from grove.scheduler.devicepools import Offer, Pools
 from grove.scheduler.devicestaken import Taken
@@ -42,7 +43,7 @@ class DeviceDraw:
         self._cluster = cluster
         self._pools = pools
         self._taken = taken
-        self._matches = matches
+        self._profiles = Profiles(claims, pools.kinds, matches)
         self._known: dict[tuple[tuple[int, ...], tuple[bool, ...], tuple[str, ...]], tuple[int, str]] = {}
         self._counts: Counts = np.zeros(0, np.int64)
         self._position: _Position | None = None
@@ -65,9 +66,9 @@ class DeviceDraw:
     def choose(self, slot: int) -> tuple[tuple[Given, ...], Sequence[Offer]] | None:
         """What the next pod gets there, and the devices that were offered."""
         self.counts()
-        offers, kinds, taken, flaws = self._offered(slot)
+        offers, profiles, taken, flaws = self._offered(slot)
         try:
-            found = self._search(self.claims, kinds, taken, flaws)
+            found = self._search(self.claims, profiles, taken, flaws)
         except Impossible:
             return None
         return found, offers
@@ -94,7 +95,8 @@ class DeviceDraw:
         if not self._cluster.alive[slot]:
             return [], (), (), ()
         offers, flaws = self._pools.at(slot)
-        return offers, tuple([one.kind for one in offers]), tuple([one.id in self._taken for one in offers]), flaws
+        profiles = tuple([self._profiles.of(one.kind) for one in offers])
+        return offers, profiles, tuple([one.id in self._taken for one in offers]), flaws
 
     def _look(self, slot: int) -> tuple[int, str]:
         key = self._offered(slot)[1:]
@@ -105,11 +107,11 @@ class DeviceDraw:
             found = self._known[key] = self._count(*key)
         return found
 
-    def _count(self, kinds: tuple[int, ...], taken: tuple[bool, ...], flaws: tuple[str, ...]) -> tuple[int, str]:
+    def _count(self, profiles: tuple[int, ...], taken: tuple[bool, ...], flaws: tuple[str, ...]) -> tuple[int, str]:
         left, turn, claims = [*taken], 0, self.claims
         while claims:
             try:
-                found = self._search(claims, kinds, left, flaws)
+                found = self._search(claims, profiles, left, flaws)
             except Impossible as error:
                 return turn, "" if turn else str(error)
             for one in found:
@@ -119,6 +121,6 @@ class DeviceDraw:
         return PLENTY, ""
 
     def _search(
-        self, claims: tuple[ClaimNeed, ...], kinds: Sequence[int], taken: Sequence[bool], flaws: Sequence[str]
+        self, claims: tuple[ClaimNeed, ...], profiles: Sequence[int], taken: Sequence[bool], flaws: Sequence[str]
     ) -> tuple[Given, ...]:
-        return Search(claims, self._pools.kinds, self._matches, offered=kinds, taken=taken, flaws=flaws).run()
+        return Search(claims, self._profiles, offered=profiles, taken=taken, flaws=flaws).run()

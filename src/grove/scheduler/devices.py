@@ -45,6 +45,9 @@ class Attribute(Struct, frozen=True, kw_only=True):
     version: str | None = None
 
 
+_UNKNOWN: Final = Attribute()
+
+
 class Capacity(Struct, frozen=True, kw_only=True):
     value: str | int
 
@@ -76,7 +79,9 @@ class Device(Struct, frozen=True, kw_only=True):
             return "devices with binding conditions"
         if self.allow_multiple_allocations:
             return "devices that are allocated in parts"
-        return "devices that take resources of their node" if self.node_allocatable_resource_mappings else ""
+        if self.node_allocatable_resource_mappings:
+            return "devices that take resources of their node"
+        return "devices with attributes of a new kind" if _UNKNOWN in (self.attributes or {}).values() else ""
 
 
 class Pool(Struct, frozen=True, kw_only=True):

@@ -44,11 +44,15 @@ class Preparer:
         self._client = client
         self._clock = clock
 
+    def is_needed(self, decision: Bind) -> bool:
+        """Whether any of the pods has volumes or claims to devices."""
+        return any(pod.cls.needs is not None for pod, _ in decision.puts)
+
     async def prepare(self, decision: Bind) -> Sequence[Step]:
         """What was written. Raises NotPrepared."""
-        users = list(self._users(decision))
-        if not any(pod.spec.volumes or pod.spec.resource_claims for pod, _ in users):
+        if not self.is_needed(decision):
             return ()
+        users = list(self._users(decision))
         try:
             steps = prebind.plan(users, self._surroundings, now=self._clock.wall().timestamp())
         except Refused as error:

@@ -9,6 +9,7 @@ started again, with nothing left of before.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import logging
 import random
 import socket
@@ -56,6 +57,7 @@ async def schedule(
     connection: Connection, configuration: SchedulerConfiguration, *, clock: Clock, rng: random.Random
 ) -> None:
     """Works until a signal ends the process. Raises CannotRun."""
+    check_solver(configuration)
     async with program.clients(
         connection,
         COMPONENT,
@@ -75,6 +77,16 @@ async def schedule(
             raise of_group(group) from group
         finally:
             process.close()
+
+
+def check_solver(configuration: SchedulerConfiguration) -> None:
+    """Raises CannotRun where the exact solver is wanted and not installed."""
+    if configuration.placement.exact_solver and importlib.util.find_spec("ortools") is None:
+        raise CannotRun(
+            Exit.CONFIGURATION,
+            "placement.exactSolver: true: OR-Tools is not installed",
+            "pip install 'grove[solver]', or leave it out",
+        )
 
 
 async def serves_devices(client: Client) -> bool:

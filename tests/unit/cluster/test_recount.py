@@ -88,6 +88,7 @@ def world() -> dict[str, list[JSON]]:
         "services": [{"metadata": {"name": "s-0", "labels": marks, "ownerReferences": owned("PodCliqueSet", "1")}}],
         "roles": [],
         "rolebindings": [],
+        "horizontalpodautoscalers": [],
     }
 
 

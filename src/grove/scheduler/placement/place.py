@@ -7,9 +7,8 @@ which nodes came.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -33,7 +32,8 @@ from grove.scheduler.placement.trial import Trial
 from grove.scheduler.verdicts import Answer, Found, InDomain, NotFound, Put, Shortfall
 
 _DEFAULT: Final = Options()
-P = TypeVar("P", Packing, Trial)
+_Attempt: TypeAlias = tuple[Outcome, dict[str, int] | None]
+"""How a search ended, and by pod its slot, if it found a placement."""
 
 
 def place(cluster: Cluster, gang: Gang, budget: Budget, *, options: Options = _DEFAULT) -> Answer:
@@ -98,26 +98,36 @@ class _Searched:
             outcome = Search(problem, supply, self._budget, self._options, None).run()
             found = self._by_kind(lay_out(problem, outcome.regions)) if outcome.regions is not None else None
         elif plain:
-            outcome, packing = self._patiently(Packing)
-            packed = [(load.ask, load.kind, taken) for load, taken in packing.kept]
-            found = self._by_kind(packed) if outcome.regions is not None else self._ask_exactly(outcome)
+            outcome, found = self._patiently(self._packed, Packing.turns)
+            if found is None:
+                found = self._ask_exactly(outcome)
         else:
-            outcome, trial = self._patiently(Trial)
-            found = {pod.uid: slot for pod, slot in trial.kept} if outcome.regions is not None else None
-            found = self._exhaust(outcome, found)
+            outcome, found = self._patiently(self._tried, Trial.turns)
         if found is None:
             return self._refuse(outcome.deepest, proven=outcome.complete)
         quality = self._quality(found)
         return found, quality, max(outcome.bound, quality) if not outcome.complete else quality
 
-    def _patiently(self, packer: type[P]) -> tuple[Outcome, P]:
+    def _patiently(self, attempt: Callable[[int], _Attempt], turns: int) -> _Attempt:
         """Looks briefly into every domain, and again at more and more length while that decides nothing."""
-        for turn in itertools.count():
-            packs = packer(self._problem, self._budget, turn)
-            outcome = Search(self._problem, self._supply, self._budget, self._options, packs).run()
-            if outcome.regions is not None or outcome.complete or self._budget.is_spent or turn == packer.turns:
-                return outcome, packs
-        raise AssertionError("counting has no end")
+        for turn in range(turns):
+            outcome, found = attempt(turn)
+            if found is not None or outcome.complete or self._budget.is_spent:
+                return outcome, found
+        return attempt(turns)
+
+    def _packed(self, turn: int) -> _Attempt:
+        packing = Packing(self._problem, self._budget, turn)
+        outcome = Search(self._problem, self._supply, self._budget, self._options, packing, turn).run()
+        if outcome.regions is None:
+            return outcome, None
+        return outcome, self._by_kind((load.ask, load.kind, taken) for load, taken in packing.kept)
+
+    def _tried(self, turn: int) -> _Attempt:
+        trial = Trial(self._problem, self._budget, turn)
+        outcome = Search(self._problem, self._supply, self._budget, self._options, trial, turn).run()
+        found = {pod.uid: slot for pod, slot in trial.kept} if outcome.regions is not None else None
+        return outcome, found if turn else self._exhaust(outcome, found)
 
     def _ask_exactly(self, outcome: Outcome) -> dict[str, int] | None:
         """Asks the solver, where nothing was found and nothing is proven."""

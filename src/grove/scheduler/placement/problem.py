@@ -16,6 +16,7 @@ from grove.scheduler.cluster import Cluster
 from grove.scheduler.gangs import Gang, Group, Pending, Scope
 from grove.scheduler.placement.options import Options
 from grove.scheduler.placement.score import WHOLE, span, worth
+from grove.scheduler.placement.totals import remember
 from grove.scheduler.placement.wear import devices
 from grove.scheduler.predicates.rule import Counts, Mask, Slots
 from grove.scheduler.topology import Tree
@@ -103,6 +104,7 @@ class Problem:
         self.is_plain: Final = not cluster.interacts(classes)
         """Whether pods do not care where others of the gang are, beyond what these use."""
         for cls in classes:
+            remember(cluster, cls)
             self.kind_of[cls] = self._kind(cls)
         self._ask(gang.root, -1, options)
         self._count()
@@ -211,7 +213,12 @@ class Problem:
                 reached = span(ask.tree, ask.pins, max(ask.preferred, 0))[0]
                 limit = np.isin(ask.tree.levels[level].domain_of, there_is)
                 found.append(Rung(ANYWHERE, weight * worth(ask.preferred, reached), limit=limit))
-        if len(self.asks) == 1 and not len(ask.pins) and any(kind.dislike is None for kind in self.kinds):
+        if (
+            self.is_plain
+            and len(self.asks) == 1
+            and not len(ask.pins)
+            and any(kind.dislike is None for kind in self.kinds)
+        ):
             # Nothing else competes: the narrowest domain that takes the gang is the best.
             narrower = range(len(ask.tree.levels) - 1, found[0].level, -1)
             found = [*(Rung(level, found[0].gain) for level in narrower), *found]

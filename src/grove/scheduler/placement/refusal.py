@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -17,11 +17,6 @@ from grove.scheduler.verdicts import NotFound, Shortfall
 NEAREST: Final = 5
 _SAMPLE: Final = 256
 """Nodes asked one by one for their reasons; more are estimated from these."""
-
-
-class _Lack(NamedTuple):
-    kind: Kind
-    fits: int
 
 
 def refuse(problem: Problem, supply: Supply, number: int, *, proven: bool, looked: int) -> NotFound:
@@ -45,8 +40,8 @@ def refuse(problem: Problem, supply: Supply, number: int, *, proven: bool, looke
         lack = _shortfall(problem, supply, ask, slots, "")
         shortfalls.append(lack if lack.fits < lack.needs else _crowded(problem, supply, ask, -1, 0, lack))
     lacking = shortfalls[0].group if shortfalls else ""
-    cls = next((_class(group.waiting) for group, _ in problem.groups if group.name == lacking), None)
-    reasons = histogram(problem.cluster, cls or problem.kinds[0].cls)
+    named = (group.waiting[0].cls for group, _ in problem.groups if group.name == lacking and group.waiting)
+    reasons = histogram(problem.cluster, next(named, problem.kinds[0].cls))
     if widest.limit is not None and ask.scope.pack.required:
         split = f"pods of {ask.scope.name} are in several domains of {ask.scope.pack.required}"
         reasons = [(split, len(ask.pins)), *reasons]
@@ -61,16 +56,11 @@ def _culprit(problem: Problem, number: int) -> int:
         if found != child:
             return found
         ask = problem.asks[child]
-        if ask.required >= 0:
+        if ask.required >= 0 and ask.demand.any():
             missing = _missing(problem, ask, ask.required, range(len(ask.tree.levels[ask.required])))
             if not len(missing) or missing.min() > 0:
                 return child
     return number
-
-
-def _class(waiting: tuple[object, ...]) -> PodClass | None:
-    found: PodClass | None = getattr(waiting[0], "cls", None) if waiting else None
-    return found
 
 
 def _nearest(problem: Problem, ask: Ask, level: int, domains: range) -> list[int]:
@@ -95,7 +85,7 @@ def _shortfall(problem: Problem, supply: Supply, ask: Ask, slots: Slots, name: s
     worst: tuple[int, Kind] | None = None
     for kind in problem.kinds:
         needs = int(ask.demand[kind.number])
-        missing = needs - int(kind.capacity[slots].sum())
+        missing = needs - problem.cluster.places(kind.cls, slots, kind.capacity[slots])
         if missing > 0 and (worst is None or missing > worst[0]):
             worst = missing, kind
     cluster = problem.cluster
@@ -117,6 +107,8 @@ def _shortfall(problem: Problem, supply: Supply, ask: Ask, slots: Slots, name: s
             )
     for kind in reversed(problem.kinds):
         fits, needs = _together(problem, ask, slots, kind)
+        if not problem.is_plain:  # what the pods that are there let in
+            fits = min(fits, cluster.places(kind.cls, slots, cluster.capacity(kind.cls)[slots]))
         if fits < needs:
             return Shortfall(name, fits, needs, _group(problem, ask, kind))
     kind = problem.kinds[0]

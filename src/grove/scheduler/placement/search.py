@@ -13,16 +13,17 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 
 from grove.scheduler.placement.budget import Budget
+from grove.scheduler.placement.candidates import Candidates
 from grove.scheduler.placement.options import Options
-from grove.scheduler.placement.problem import ANYWHERE, Ask, Kind, Problem, Rung
+from grove.scheduler.placement.problem import ANYWHERE, Ask, Problem, Rung
 from grove.scheduler.placement.region import Region
 from grove.scheduler.placement.shapes import Shapes
 from grove.scheduler.placement.supply import Supply
-from grove.scheduler.placement.wear import wear
-from grove.scheduler.predicates.rule import Counts, Mask
-from grove.scheduler.topology import Tree
+from grove.scheduler.predicates.rule import Mask
 
 _COST: Final = 5
+_PATIENCE: Final = 4
+"""Domains of a level that may stay undecided before a broader one is tried; more in later turns."""
 _EAGER: Final = 6
 """Failures after which states are remembered: most searches have none."""
 
@@ -89,7 +90,7 @@ class Search:
     """See the top of the module."""
 
     def __init__(
-        self, problem: Problem, supply: Supply, budget: Budget, options: Options, packer: Packer | None
+        self, problem: Problem, supply: Supply, budget: Budget, options: Options, packer: Packer | None, turn: int = 0
     ) -> None:
         self._problem = problem
         self._supply = supply
@@ -97,8 +98,8 @@ class Search:
         self._options = options
         self._packer = packer
         asks = problem.asks
-        self._needs = [supply.need(ask.demand) for ask in asks]
-        self._more = [supply.need(ask.demand + ask.extras) for ask in asks]
+        self._candidates = Candidates(problem, supply)
+        self._needs, self._more = self._candidates.needs, self._candidates.more
         self._steps = [*self._in_order(0)]
         self._regions: list[Region] = [Region(ask.tree, 0, len(ask.tree.order)) for ask in asks]
         self._outer: list[tuple[int, int]] = [(-1, -1)] * len(asks)
@@ -106,12 +107,13 @@ class Search:
         self._gains = [max((rung.gain for rung in ask.ladder), default=0) for ask in asks]
         self._shapes = self._make_shapes()
         self._memo: dict[object, int] = {}
-        self._against: dict[tuple[int, int], Counts | None] = {}
         self._failures = 0
         self._best = -1
         self._rest: list[int] = []
         self._until = 0
         self._reached = 0
+        self._undecided = 0
+        self._patience = _PATIENCE << 2 * turn
 
     def _in_order(self, number: int) -> Iterator[Step]:
         """Scopes that take a larger part of what there is come first; own pods after those of narrower scopes."""
@@ -169,7 +171,7 @@ class Search:
     def _best_gain(self, number: int) -> int | None:
         """The best rung that the scope could reach if it were alone; None: none."""
         for rung in self._problem.asks[number].ladder:
-            if any(True for _ in self._on_rung(number, rung, (-1, -1), None)):
+            if any(True for _ in self._candidates.on_rung(number, rung, (-1, -1), None)):
                 return rung.gain
         return None
 
@@ -281,7 +283,11 @@ class Search:
         for rung in ask.ladder:
             if self._best >= 0 and quality + rung.gain + self._rest[step + 1] <= self._best:
                 return
-            yield from self._unlike(rung, self._on_rung(number, rung, outer, mask))
+            before = self._undecided
+            for choice in self._unlike(rung, self._candidates.on_rung(number, rung, outer, mask)):
+                yield choice
+                if rung is not ask.ladder[-1] and self._undecided - before >= self._patience:
+                    break  # a broader level is easier
 
     def _around(self, ask: Ask) -> tuple[tuple[int, int], Mask | None]:
         """The domain of its own tree around a scope, and the slots that it is limited to besides."""
@@ -321,89 +327,6 @@ class Search:
                 seen.add(shape)
             yield Choice(rung, domain)
 
-    def _on_rung(self, number: int, rung: Rung, outer: tuple[int, int], mask: Mask | None) -> Iterator[int]:
-        """The domains of a level that the bounds leave, best first; -1 for anywhere."""
-        ask, need = self._problem.asks[number], self._needs[number]
-        supply = self._supply
-        if rung.level < 0:
-            if rung.limit is not None:
-                limit = rung.limit if mask is None else rung.limit & mask
-                if ((supply.slots * limit).sum(axis=1) < need).any():
-                    return
-            yield -1
-            return
-        if rung.level <= outer[0]:
-            yield from self._around_it(ask, rung, outer)
-            return
-        inside, room = supply.room(ask, rung.level, outer, mask)
-        enough: Mask = np.all(room >= need[:, None], axis=0)
-        for level in (ask.required, ask.preferred):  # where a label is missing, a narrower one does not help
-            if 0 <= level < rung.level:
-                enough &= supply.ancestors(ask.tree, rung.level, level)[inside.start : inside.stop] >= 0
-        for level, asks in self._crowded(ask, rung.level):
-            enough &= self._supply.together(asks, level, rung.level)[inside.start : inside.stop] >= len(asks)
-        if rung.domain >= 0:
-            if rung.domain in inside and enough[rung.domain - inside.start]:
-                yield rung.domain
-            return
-        found = np.flatnonzero(enough)
-        if len(found) > 1:
-            found = found[self._order(ask, rung, inside, room[:, found], found, self._more[number])]
-        for at in found.tolist():
-            yield inside.start + at
-
-    def _around_it(self, ask: Ask, rung: Rung, outer: tuple[int, int]) -> Iterator[int]:
-        """The domain of a level that lies around the domain which the scope is in already."""
-        level, domain = outer
-        if rung.level < level:
-            domain = int(self._supply.ancestors(ask.tree, level, rung.level)[domain])
-        if domain < 0 or rung.domain not in (-1, domain):
-            return
-        if 0 <= ask.required < rung.level and self._supply.ancestors(ask.tree, rung.level, ask.required)[domain] < 0:
-            return
-        yield domain
-
-    def _crowded(self, parent: Ask, outer: int, *, liked: bool = False) -> Iterator[tuple[int, list[Ask]]]:
-        """The scopes inside one that need domains of a level narrower than `outer`, or that like one best."""
-        alike: dict[int, list[Ask]] = {}
-        for number in parent.children:
-            ask = self._problem.asks[number]
-            rung = ask.ladder[0 if liked else -1]
-            if ask.tree is parent.tree and rung.level > outer and ask.demand.any():
-                alike.setdefault(rung.level, []).append(ask)
-        yield from alike.items()
-
-    def _order(self, ask: Ask, rung: Rung, inside: range, room: Counts, found: Counts, more: Counts) -> Counts:
-        """Room for extras first, then what opens no clean domain, then the tightest."""
-        needed = self._needs[ask.number]
-        main = int((needed / np.maximum(self._supply.whole, 1)).argmax())
-        cost = wear(self._problem.cluster, ask.tree).costs(rung.level)[inside.start : inside.stop][found]
-        keys = [room[main], cost]
-        tastes = self._tastes(ask, rung.level)
-        if tastes is not None:
-            keys.append(tastes[inside.start : inside.stop][found])
-        if (more > needed).any():
-            spare = self._supply.spare[ask.tree.keys][rung.level][main, inside.start : inside.stop][found]
-            keys.append(-np.minimum(spare, more[main]))
-        for level, asks in self._crowded(ask, rung.level, liked=True):
-            many = self._supply.together(asks, level, rung.level)[inside.start : inside.stop][found]
-            keys.append(-np.minimum(many, len(asks)))
-        order: Counts = np.lexsort(keys)
-        return order
-
-    def _tastes(self, ask: Ask, level: int) -> Counts | None:
-        """By domain what speaks against the nodes that the pods of a scope would take there; None: nothing."""
-        key = (ask.number, level)
-        if key not in self._against:
-            found: Counts | None = None
-            for kind in self._problem.kinds:
-                many = int(ask.demand[kind.number])
-                if many and kind.dislike is not None:
-                    one = _against(ask.tree, level, kind, many)
-                    found = one if found is None else found + one
-            self._against[key] = found
-        return self._against[key]
-
     def _apply(self, frame: _Frame, choice: Choice, outcome: Outcome) -> bool:
         number, packs = self._steps[frame.step]
         ask = self._problem.asks[number]
@@ -412,6 +335,7 @@ class Search:
             fits = self._packer.put(number, self._regions[number])
             if fits is None:
                 outcome.complete = False
+                self._undecided += 1
             if not fits:
                 return False
             frame.applied = choice
@@ -451,21 +375,3 @@ class Search:
 
     def _load(self, ask: Ask) -> tuple[object, ...]:
         return tuple(sorted(ask.own.items()))
-
-
-def _against(tree: Tree, level: int, kind: Kind, many: int) -> Counts:
-    """By domain of a level what speaks against the best nodes for so many pods of a kind."""
-    assert kind.dislike is not None
-    found = tree.levels[level]
-    slots = tree.order[found.domain_of[tree.order] >= 0]
-    domains = found.domain_of[slots]
-    order = np.lexsort((kind.dislike[slots], domains))
-    slots, domains = slots[order], domains[order]
-    room = kind.capacity[slots]
-    running = np.cumsum(room)
-    sizes = found.ends - found.starts
-    first = np.cumsum(sizes) - sizes
-    before = running - room - np.repeat((running - room)[first], sizes) if len(first) else running
-    taken = np.clip(many - before, 0, room) * kind.dislike[slots]
-    result: Counts = np.add.reduceat(taken, first) if len(first) else np.zeros(0, np.int64)
-    return result

@@ -14,6 +14,9 @@ from grove.scheduler.cluster import Cluster
 from grove.scheduler.predicates.rule import Counts, Mask, Slots
 from grove.scheduler.topology import Tree
 
+_FEWEST: Final = 64
+_CELLS: Final = 4_000_000
+"""Of classes times nodes so many are remembered; each takes about 25 bytes."""
 FEW: Final = 24
 """Slots up to which a loop is faster than arrays."""
 
@@ -83,10 +86,32 @@ class Totals:
             np.add.at(sums, level.domain_of[slots], more)
 
 
+def remember(cluster: Cluster, cls: PodClass) -> None:
+    """A class is looked at: what is known of those that were not for longest is forgotten when it becomes too much."""
+    known = cluster.memory.get("classes")
+    if not isinstance(known, _Known):
+        known = cluster.memory["classes"] = _Known()
+    known.classes.pop(cls, None)
+    known.classes[cls] = None
+    if len(known.classes) > max(_FEWEST, _CELLS // max(cluster.size, 1)):
+        oldest = next(iter(known.classes))
+        del known.classes[oldest]
+        oldest.memory.clear()
+        oldest.state = None
+
+
+class _Known:
+    """Classes, the one looked at last at the end."""
+
+    def __init__(self) -> None:
+        self.classes: dict[PodClass, None] = {}
+
+
 def totals(
     cluster: Cluster, cls: PodClass, tree: Tree, only: Mask | None = None, shape: object = None
 ) -> tuple[Totals, Counts]:
     """The totals of a plain class as they are now, and its capacity by slot; neither is to be changed or kept."""
+    remember(cluster, cls)
     key = (tree.keys, only is None)
     found = cls.memory.get(key)
     if not isinstance(found, Totals):

@@ -21,8 +21,8 @@ from grove.scheduler.predicates.rule import Counts, Mask, Slots
 
 _STEPS: Final = 40
 """Pods put in vain in the first attempt for one scope in one region."""
-_THOROUGH: Final = 1_000
-_PROBES: Final = 64
+_AT_ONCE: Final = 16
+"""Classes among which the next is chosen."""
 _COST: Final = 10
 """Steps that a pod costs."""
 
@@ -37,7 +37,7 @@ class _Taste(NamedTuple):
     """Whether the class with the fewest nodes goes first, instead of the one with the fewest places."""
 
 
-_BRIEF: Final = 5
+_BRIEF: Final = 2
 _TASTES: Final = (
     _Taste(),
     _Taste(spread=True),
@@ -49,11 +49,11 @@ _TASTES: Final = (
 class Trial:
     """See the top of the module."""
 
-    turns = 1
+    turns = 3
     """After so many it becomes no more patient."""
 
     def __init__(self, problem: Problem, budget: Budget, turn: int) -> None:
-        self._tastes = _TASTES if turn else _TASTES[:_BRIEF]
+        self._tastes = _TASTES[: _BRIEF << 2 * turn]
         self._problem = problem
         self._budget = budget
         self.put_so_far: list[list[tuple[Pending, int]]] = []
@@ -69,58 +69,23 @@ class Trial:
         slots = region.slots
         if self._problem.gang.within is not None:
             slots = slots[self._problem.gang.within[slots]]
-        apart = [self._domains(one[0], slots) for one in pods]
         dice = random.Random(len(slots))  # noqa: S311 - the same every time
         for number, taste in enumerate(self._tastes):
             steps = _STEPS + number * _STEPS // 4
-            attempt = _Attempt(self._problem, self._budget, slots, pods, apart, taste, dice, steps)
+            attempt = _Attempt(self._problem, self._budget, slots, pods, taste, dice, steps)
             found = attempt.run()
-            if found is not None or attempt.exhausted:
+            if found is not None:
+                self.put_so_far.append(found)
+                self._marks.append(mark)
+                return True
+            if attempt.exhausted:
                 break
-        if found is None and attempt.exhausted and self._is_alone(pods):
-            # Once more without what probing told: it is no proof.
-            attempt = _Attempt(
-                self._problem, self._budget, slots, pods, [None] * len(pods), _TASTES[0], dice, _THOROUGH
-            )
-            found = attempt.run()
-            if found is None and attempt.exhausted:
-                cluster.rollback(mark)
-                return False
-        if found is None:
-            cluster.rollback(mark)
-            return None
-        self.put_so_far.append(found)
-        self._marks.append(mark)
-        return True
+        cluster.rollback(mark)
+        return False if attempt.exhausted and self._is_alone(pods) else None
 
     def _is_alone(self, pods: list[list[Pending]]) -> bool:
         """Whether nothing put before could be put otherwise, and no order of the pods is better than another."""
         return not self.put_so_far and all(self._problem.cluster.only_shrinks(one[0].cls) for one in pods)
-
-    def _domains(self, pod: Pending, slots: Slots) -> Slots | None:
-        """By slot the number of a domain that takes only one pod of a class, as far as pods put there for a moment
-        tell; None: pods of the class do not keep apart."""
-        cluster = self._problem.cluster
-        if not cluster.only_shrinks(pod.cls) or not cluster.interacts([pod.cls]):
-            return None
-        found = np.arange(len(slots))
-        left = cluster.capacity(pod.cls)[slots] > 0
-        alone = True
-        for _ in range(_PROBES):
-            at = int(left.argmax())
-            if not left[at]:
-                return None if alone else found
-            mark = cluster.mark()
-            cluster.put(Placed(pod.uid, pod.namespace, pod.name, pod.cls, int(slots[at]), gang=self._problem.gang.key))
-            closed = left & (cluster.capacity(pod.cls)[slots] == 0)
-            cluster.rollback(mark)
-            if not closed[at] and int(closed.sum()) == 0:
-                return None
-            alone = alone and int(closed.sum()) == 1
-            found[closed] = found[at]
-            left &= ~closed
-            left[at] = False
-        return None
 
     def undo(self) -> None:
         self.put_so_far.pop()
@@ -155,7 +120,6 @@ class _Attempt:
         budget: Budget,
         slots: Slots,
         pods: list[list[Pending]],
-        apart: list[Slots | None],
         taste: _Taste,
         dice: random.Random,
         steps: int,
@@ -165,7 +129,6 @@ class _Attempt:
         self._budget = budget
         self._slots = slots
         self._pods = pods
-        self._apart = apart
         self._taste = taste
         self._dice = dice
         self._steps = steps
@@ -225,17 +188,19 @@ class _Attempt:
 
     def _decide(self) -> tuple[int, list[int]] | None:
         """The class with the fewest places, and its slots, the best last; None: this leads nowhere."""
+        waiting = [which for which, pods in enumerate(self._pods) if self._next[which] < len(pods)]
         rooms = {
-            which: np.where(self._banned[which], 0, self._cluster.capacity(pods[0].cls)[self._slots])
-            for which, pods in enumerate(self._pods)
-            if self._next[which] < len(pods)
+            which: np.where(self._banned[which], 0, self._cluster.capacity(self._pods[which][0].cls)[self._slots])
+            for which in waiting[:_AT_ONCE]
         }
         left = {which: len(self._pods[which]) - self._next[which] for which in rooms}
-        places = {which: self._places(which, room) for which, room in rooms.items()}
+        places = {
+            which: self._cluster.places(self._pods[which][0].cls, self._slots, room) for which, room in rooms.items()
+        }
         if any(self._shrinks[which] and count < left[which] for which, count in places.items()):
             return None
         free = self._cluster.free[self._rows][:, self._slots]
-        if all(self._shrinks[which] for which in rooms) and self._is_wasted(rooms, left, free):
+        if len(rooms) == len(waiting) and all(self._shrinks) and self._is_wasted(rooms, left, free):
             return None
         by_nodes = self._taste.by_nodes
         candidates = [
@@ -255,13 +220,6 @@ class _Attempt:
         if dislike is not None:
             keys.append(-dislike[self._slots[at]])
         return which, at[np.lexsort(keys)].tolist()
-
-    def _places(self, which: int, room: Counts) -> int:
-        """How many more pods of a class find a place at most."""
-        apart = self._apart[which]
-        if apart is None:
-            return int(room.sum())
-        return int(np.count_nonzero(np.bincount(apart[room > 0])))
 
     def _is_wasted(self, rooms: dict[int, Counts], left: dict[int, int], free: Counts) -> bool:
         """Whether the nodes on which anything can still go have too little of a resource for all."""

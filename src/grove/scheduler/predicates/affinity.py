@@ -227,6 +227,9 @@ class InterPodAffinity(Lenient):
     def only_shrinks(self, cls: PodClass) -> bool:
         return not self._state(cls).needs
 
+    def apart(self, cls: PodClass) -> Sequence[Column]:
+        return self._state(cls).alone
+
     def interacts(self, classes: Sequence[PodClass]) -> bool:
         for one in classes:
             if one.spec.affinity is None:

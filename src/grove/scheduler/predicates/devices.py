@@ -12,10 +12,11 @@ from typing import Final
 import numpy as np
 
 from grove.kube.affinity import NodeSelector, NodeSelectorTerm, Requirement
-from grove.scheduler.allocator import Given, Matches
+from grove.scheduler.allocator import Given
 from grove.scheduler.classes import PodClass
 from grove.scheduler.cluster import PLENTY, Cluster, Placed
 from grove.scheduler.devicedraw import DeviceDraw
+from grove.scheduler.devicematch import Matches
 from grove.scheduler.deviceneeds import ClaimNeed, Devices
 from grove.scheduler.devicepools import Offer, Pools
 from grove.scheduler.devices import MOST_CONSUMERS, Result
@@ -45,7 +46,7 @@ class DynamicResources(Lenient):
         self._pools = Pools(cluster, surroundings, self._reach)
         self._taken = Taken(surroundings)
         self._age = -1
-        self._matches = Matches(self._pools.kinds, self._classes)
+        self._matches = Matches(self._classes)
         self._draws: dict[tuple[ClaimNeed, ...], DeviceDraw] = {}
 
     # What depends on nodes alone
@@ -104,7 +105,7 @@ class DynamicResources(Lenient):
         if self._classes.epoch != self._age:
             self._age = self._classes.epoch
             self._draws.clear()
-            self._matches = Matches(self._pools.kinds, self._classes)
+            self._matches = Matches(self._classes)
         found = self._draws.get(claims)
         if found is None:
             if len(self._draws) >= _MOST_KNOWN:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grove.scheduler.classes import PodClass
+from grove.scheduler.columns import Column
 
 if TYPE_CHECKING:
     from grove.scheduler.cluster import Placed
@@ -68,6 +69,10 @@ class Rule(Protocol):
         affinity and spread. Then it bounds what a gang can do, and is part of the proof that it has no place."""
         ...
 
+    def apart(self, cls: PodClass) -> Sequence[Column]:
+        """Labels in whose domains there is never more than one pod of the class: it bounds how many find a place."""
+        ...
+
     def interacts(self, classes: Sequence[PodClass]) -> bool:
         """Whether pods of these classes constrain one another, so that they must be placed one by one.
 
@@ -117,6 +122,9 @@ class Lenient:
 
     def only_shrinks(self, cls: PodClass) -> bool:
         return False
+
+    def apart(self, cls: PodClass) -> Sequence[Column]:
+        return ()
 
     def interacts(self, classes: Sequence[PodClass]) -> bool:
         return any(self.is_dynamic(cls) for cls in classes)  # unless it knows better
