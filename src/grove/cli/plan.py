@@ -78,8 +78,8 @@ def command(
 ) -> None:
     """Say where a workload would go, without creating it.
 
-    And what it would preempt, and what is missing. The manifests are made into PodGangs and pods as the operator would, and the scheduler's own decision is made on the
-    cluster as it is. Gangs that exist already are shown as they are.
+    And what it would preempt, and what is missing. The manifests are made into PodGangs and pods as the operator would,
+    and the scheduler's own decision is made on the cluster as it is. Gangs that exist already are shown as they are.
 
     \b
     Examples:
