@@ -37,8 +37,8 @@ def counted(nodes: Mapping[str, int]) -> str:
 
 
 def within(domains: Mapping[str, str]) -> str:
-    """`in zone z, rack r1`; empty: its pods have nothing in common."""
-    return "in " + ", ".join(f"{level} {domain}" for level, domain in domains.items()) if domains else ""
+    """`in rack r1`, the narrowest domain of all its pods; empty: they have nothing in common."""
+    return next((f"in {level} {domain}" for level, domain in reversed(domains.items())), "")
 
 
 def groups(found: Iterable[GroupAnswer]) -> list[str]:

@@ -76,10 +76,10 @@ def command(
     kubeconfig: str,
     context: str,
 ) -> None:
-    """Say where a workload would go now, what it would preempt, and what is missing.
+    """Say where a workload would go, without creating it.
 
-    The manifests are made into PodGangs and pods as the operator would, and the scheduler's own decision is made on the
-    cluster as it is: nothing is created. Gangs that exist already are shown as they are.
+    And what it would preempt, and what is missing. The manifests are made into PodGangs and pods as the operator would,
+    and the scheduler's own decision is made on the cluster as it is. Gangs that exist already are shown as they are.
 
     \b
     Examples:

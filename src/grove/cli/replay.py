@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 )
 @click.pass_context
 def command(ctx: click.Context, file: str, until: str | None, gang: str | None, compare: bool, form: str) -> None:
-    """Replay what a scheduler was told, and print what it decides.
+    """Replay what a scheduler was told.
 
-    FILE is a snapshot, as /snapshot of a scheduler gives it, or a history that debugging.recordHistory had it keep;
-    - is standard input. Nothing is asked of a cluster. A history that began with the scheduler is lived through
-    exactly; of one that begins with a snapshot, gangs that slept may be placed earlier.
+    And print what it decides. FILE is a snapshot, as /snapshot of a scheduler gives it, or a history that
+    debugging.recordHistory had it keep; - is standard input. Nothing is asked of a cluster. A history that began with
+    the scheduler is lived through exactly; of one that begins with a snapshot, gangs that slept may be placed earlier.
 
     \b
     Examples:

@@ -63,10 +63,11 @@ class Report(NamedTuple):
 )
 @program.reaching("SchedulerConfiguration")
 def command(name: str, namespace: str, form: str, config: str, kubeconfig: str, context: str) -> None:
-    """Say where a gang is and since when, or why it waits and what would help.
+    """Say where a gang is, or why it waits.
 
-    The cluster is read and the scheduler's own decision is made here; nothing is written, and the scheduler's process
-    is not asked. Where the scheduler is configured, give --config: else the answer is that of its defaults.
+    And since when, how good its place is, what is missing, and what small change would help. The cluster is read and
+    the scheduler's own decision is made here; nothing is written, and the scheduler's process is not asked. Where the
+    scheduler is configured, give --config: else the answer is that of its defaults.
 
     \b
     Examples:

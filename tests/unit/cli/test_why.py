@@ -67,7 +67,7 @@ def test_what_the_scheduler_said_is_shown_where_it_is_something_else() -> None:
     assert "The scheduler said, SearchEnded: nothing was found. It may be about to" in told(found, "podgang", "waits")
     gang(found, "fits", {"f-0": ""}, status=status)
     text = told(found, "podgang", "fits")
-    assert text.startswith("PodGang default/fits could be placed now, in rack r0")
+    assert text.startswith("PodGang default/fits could be placed now, in host n0")
     assert "The scheduler has not placed it yet: it said SearchEnded: nothing was found" in text
 
 
