@@ -38,7 +38,7 @@ def counted(nodes: Mapping[str, int]) -> str:
 
 def within(domains: Mapping[str, str]) -> str:
     """`in rack r1`, the narrowest domain of all its pods; empty: they have nothing in common."""
-    return next((f"in {level} {domain}" for level, domain in reversed(domains.items())), "")
+    return next((f"in {level} {domain}" for level, domain in reversed([*domains.items()])), "")
 
 
 def groups(found: Iterable[GroupAnswer]) -> list[str]:
