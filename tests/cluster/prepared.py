@@ -19,6 +19,7 @@ from grove.scheduler.prebind import Step
 from grove.scheduler.predicates.all import rules
 from grove.scheduler.surroundings import Surroundings
 from grove.testing.controlplane import ControlPlane
+from grove.testing.waiting import eventually
 
 MERGE: Final = "application/merge-patch+json"
 NOW: Final = 1_800_000_000.0
@@ -32,6 +33,10 @@ KINDS: Final[Mapping[str, tuple[Resource, Any]]] = {
     "resource_slices": (resources.RESOURCE_SLICES, devices.ResourceSlice),
     "device_classes": (resources.DEVICE_CLASSES, devices.DeviceClass),
 }
+
+
+class Changed(Exception):
+    """Somebody was faster."""
 
 
 class Prepared:
@@ -88,17 +93,35 @@ class Prepared:
         assert view is not None
         return view
 
+    def written(self, *pods: PodView) -> tuple[Step, str]:
+        """The one step of some pods and the version that it was written with; planned anew while controllers of
+        Kubernetes change the object."""
+        found: list[tuple[Step, str]] = []
+
+        def done() -> bool:
+            (step,) = self.plan(*pods)
+            try:
+                found.append((step, self.write(step)))
+            except Changed:
+                return False
+            return True
+
+        eventually(done, bool, timeout=30.0)
+        return found[0]
+
     def plan(self, *pods: PodView) -> tuple[Step, ...]:
         self.look()
         return prebind.plan([(pod, self.put(pod)) for pod in pods], self.surroundings, now=NOW)
 
     def write(self, step: Step) -> str:
-        """Gives the resource version that the last write answered with."""
+        """Gives the resource version that the last write answered with. Raises Changed."""
         version = step.resource_version
         for write in step.writes:
             path = step.resource.path(step.namespace, step.name, write.subresource)
             change = prebind.body(step, write, version)
             status, found = self.server.request("PATCH", path, change, content_type=MERGE)
+            if status == http.HTTPStatus.CONFLICT:
+                raise Changed(found["message"])
             assert status == http.HTTPStatus.OK, found
             version = found["metadata"]["resourceVersion"]
         return version
@@ -108,9 +131,18 @@ class Prepared:
         return prebind.progress(step, self.surroundings, written)
 
     def undo(self, step: Step) -> None:
-        self.look()
-        back = prebind.undo(step, self.surroundings)
-        assert back is not None, "there is something to take back"
-        self.write(back)
+        """Again, while controllers of Kubernetes change the object."""
+
+        def undone() -> bool:
+            self.look()
+            back = prebind.undo(step, self.surroundings)
+            assert back is not None, "there is something to take back"
+            try:
+                self.write(back)
+            except Changed:
+                return False
+            return True
+
+        eventually(undone, bool, timeout=30.0)
         self.look()
         assert prebind.undo(step, self.surroundings) is None, "and nothing more"

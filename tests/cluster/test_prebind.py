@@ -20,7 +20,7 @@ from grove.kube.resources import (
 )
 from grove.testing.controlplane import ControlPlane
 from grove.testing.waiting import eventually
-from tests.cluster.prepared import SCHEDULER, Prepared
+from tests.cluster.prepared import SCHEDULER, Changed, Prepared
 
 GI = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}
 JSON = dict[str, Any]
@@ -85,9 +85,8 @@ def test_a_claim_is_bound_to_the_volume_that_it_is_given(world: Prepared) -> Non
     world.create(PERSISTENT_VOLUMES, volume(world))
     available(world)
     pod(world, **uses("c"))
-    (step,) = world.plan(world.pod("p"))
+    step, written = world.written(world.pod("p"))
     assert (step.kind, step.name) == ("give a volume", world.namespace)
-    written = world.write(step)
     holds(lambda: world.progress(step, written))
     claim = world.get(PERSISTENT_VOLUME_CLAIMS, "c")
     assert (claim["spec"]["volumeName"], claim["status"]["phase"]) == (world.namespace, "Bound")
@@ -115,9 +114,8 @@ def test_a_volume_that_was_given_can_be_taken_back_and_given_to_another(world: P
 def test_a_volume_is_made_for_the_node_of_the_pod(world: Prepared) -> None:
     claims(world, provisioner="made.example.com")
     pod(world, **uses("c"))
-    (step,) = world.plan(world.pod("p"))
+    step, written = world.written(world.pod("p"))
     assert step.kind == "make a volume"
-    written = world.write(step)
     assert world.progress(step, written) == "waiting"
     claim = world.get(PERSISTENT_VOLUME_CLAIMS, "c")
     assert claim["metadata"]["annotations"]["volume.kubernetes.io/selected-node"] == world.namespace
@@ -130,8 +128,7 @@ def test_a_volume_is_made_for_the_node_of_the_pod(world: Prepared) -> None:
 def test_a_provisioner_that_gives_up_is_seen(world: Prepared) -> None:
     claims(world, provisioner="made.example.com")
     pod(world, **uses("c"))
-    (step,) = world.plan(world.pod("p"))
-    written = world.write(step)
+    step, written = world.written(world.pod("p"))
     world.patch(
         PERSISTENT_VOLUME_CLAIMS, "c", {"metadata": {"annotations": {"volume.kubernetes.io/selected-node": None}}}
     )
@@ -141,8 +138,7 @@ def test_a_provisioner_that_gives_up_is_seen(world: Prepared) -> None:
 def test_a_node_that_a_volume_was_to_be_made_for_can_be_taken_back(world: Prepared) -> None:
     claims(world, provisioner="made.example.com")
     pod(world, **uses("c"))
-    (step,) = world.plan(world.pod("p"))
-    world.write(step)
+    step, _ = world.written(world.pod("p"))
     world.undo(step)
     assert "selected-node" not in str(world.get(PERSISTENT_VOLUME_CLAIMS, "c")["metadata"].get("annotations"))
 
@@ -155,8 +151,7 @@ def test_an_ephemeral_volume_gets_its_volume(world: Prepared) -> None:
     pod(world, volumes=[{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}])
     path = PERSISTENT_VOLUME_CLAIMS.path(world.namespace, "p-scratch")
     holds(lambda: world.server.request("GET", path)[0], 200)
-    (step,) = world.plan(world.pod("p"))
-    written = world.write(step)
+    step, written = world.written(world.pod("p"))
     holds(lambda: world.progress(step, written))
 
 
@@ -192,8 +187,7 @@ def test_a_claim_that_pods_share_gets_devices_that_kube_scheduler_shares_too(wor
     world.create(RESOURCE_CLAIMS, {"metadata": {"name": "shared"}, "spec": wishes(world, 2)})
     for name in ("p", "q"):
         pod(world, name, **claiming("shared"))
-    (step,) = world.plan(world.pod("p"), world.pod("q"))
-    written = world.write(step)
+    step, written = world.written(world.pod("p"), world.pod("q"))
     assert world.progress(step, written) == "done"
     status = world.get(RESOURCE_CLAIMS, "shared")["status"]
     assert [one["device"] for one in status["allocation"]["devices"]["results"]] == ["d0", "d1"]
@@ -215,8 +209,7 @@ def test_a_claim_of_a_template_gets_devices_and_gives_them_back(world: Prepared)
     )
     holds(lambda: len(world.pod("p").status.resource_claim_statuses), 1)
     waiting = world.pod("p")
-    (step,) = world.plan(waiting)
-    written = world.write(step)
+    step, written = world.written(waiting)
     assert world.progress(step, written) == "done"
     world.undo(step)
     claim = world.get(RESOURCE_CLAIMS, waiting.status.resource_claim_statuses[0].resource_claim_name)
@@ -234,5 +227,5 @@ def test_a_claim_that_somebody_else_has_changed_is_not_overwritten(world: Prepar
     pod(world, **claiming("c"))
     (step,) = world.plan(world.pod("p"))
     world.patch(RESOURCE_CLAIMS, "c", {"metadata": {"labels": {"a": "b"}}})
-    with pytest.raises(AssertionError, match="Conflict"):
+    with pytest.raises(Changed, match="has been modified"):
         world.write(step)

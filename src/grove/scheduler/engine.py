@@ -253,6 +253,8 @@ class Engine(Knowledge):
         keys = [*self.changed]
         self.changed.clear()
         for key in keys:
+            if key in self._said and key not in self.registry.gangs and not is_lone(key) and self.registry.has(key):
+                continue  # its pods come before it does, and it was said that they wait for it
             gang = self.find(key)
             if gang is None:
                 self._leave(key)

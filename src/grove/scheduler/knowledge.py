@@ -83,13 +83,16 @@ class Knowledge:
         self._concern(pod.gang for pod in self.seats.node_gone(name))
 
     def pod(self, view: PodView) -> None:
-        """A pod came or changed."""
-        seat = self.cluster.pods.get(view.metadata.uid or "")
+        """A pod came or changed. Most changes are of how it fares, and concern nobody here."""
+        uid = view.metadata.uid or ""
+        old, seat = self.registry.pods.get(uid), self.cluster.pods.get(uid)
         changed = self.registry.put_pod(view)
         self.seats.see(view)
-        if seat is not None and seat.uid not in self.registry.pods and self._is_ours(changed):
+        if seat is not None and uid not in self.registry.pods and self._is_ours(changed):
             self._went(seat)
-        self._concern(changed)
+        sits = seat is not None and self.cluster.pods.get(uid) is seat
+        if len(changed) > 1 or not (sits or (old is not None and _is_alike(old, view))):
+            self._concern(changed)
 
     def pod_gone(self, view: PodView) -> None:
         """A pod went."""
@@ -308,6 +311,20 @@ class Knowledge:
 
     def _forget(self, kind: str, view: Surrounding) -> None:
         self._small.pop(_name(kind, view.metadata), None)
+
+
+def _is_alike(old: PodView, new: PodView) -> bool:
+    """Whether nothing is different that decides whether and where a pod may be put on a node."""
+    before, after = old.metadata, new.metadata
+    return (
+        old.spec == new.spec
+        and old.node_name == new.node_name
+        and before.deletion_timestamp == after.deletion_timestamp
+        and before.labels == after.labels
+        and before.annotations == after.annotations
+        and old.status.phase == new.status.phase
+        and old.status.resource_claim_statuses == new.status.resource_claim_statuses
+    )
 
 
 def _name(kind: str, meta: ObjectMeta) -> tuple[str, str, str]:

@@ -8,7 +8,8 @@ of the answer before. A Conflict means that somebody else was there: undo the ga
 written, the pods wait until `progress` says `done` of every step; they are classed anew on the way (`needs.py`), and
 looked at once more before they are bound: a volume may have been made where a pod cannot use it.
 
-What `undo` gives is done in the same way; a Conflict or NotFound is then no reason to worry.
+What `undo` gives is done in the same way. NotFound is then no reason to worry; after a Conflict ask `undo` again, when
+the surroundings have seen what changed.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def plan(puts: Iterable[User], surroundings: Surroundings, *, now: float) -> tup
 
 def body(step: Step, write: Write, resource_version: str) -> JSON:
     """What to send. `resource_version`: the step's for the first write, then that of the answer before."""
-    metadata = {**write.patch.get("metadata", {}), "uid": step.uid, "resourceVersion": resource_version}
+    metadata = {**write.patch.get("metadata", {}), "uid": step.uid}
+    if resource_version:
+        metadata["resourceVersion"] = resource_version
     return {**write.patch, "metadata": metadata}
 
 

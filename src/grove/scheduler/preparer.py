@@ -28,6 +28,11 @@ LONGEST: Final = 600.0
 """Seconds that a volume may take to be made, as with kube-scheduler."""
 
 
+UNDO_ATTEMPTS: Final = 6
+UNDO_PAUSE: Final = 0.1
+"""Seconds until it is tried again to take something back; twice as long each time."""
+
+
 class NotPrepared(Exception):
     """Says why. What was written is undone."""
 
@@ -68,16 +73,25 @@ class Preparer:
 
     async def undo(self, steps: Sequence[Step]) -> None:
         """Takes back what was written, as far as it is still ours."""
-        for step in steps:
+        await asyncio.gather(*map(self._undo, steps))
+
+    async def _undo(self, step: Step) -> None:
+        """What is taken back follows from what is seen; where somebody was faster, from what is seen a little later."""
+        for attempt in range(UNDO_ATTEMPTS):
             back = prebind.undo(step, self._surroundings)
             if back is None:
-                continue
+                return  # somebody else has it, or it is done
             try:
                 await self._write(back)
-            except (Conflict, NotFound):
-                continue  # somebody else has it, or it is gone
+                return
+            except NotFound:
+                return
+            except Conflict:
+                await self._clock.sleep(UNDO_PAUSE * 2**attempt)
             except KubeError as error:
                 log.info("not undone", extra={"object": f"{step.resource.kind} {step.name}", "error": str(error)})
+                return
+        log.info("not undone", extra={"object": f"{step.resource.kind} {step.name}", "error": "it keeps changing"})
 
     def _users(self, decision: Bind) -> list[User]:
         found = []

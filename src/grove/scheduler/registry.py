@@ -62,6 +62,10 @@ class Registry:
         for uid in self._members.get(key, ()):
             yield self.pods[uid]
 
+    def has(self, key: str) -> bool:
+        """Whether there are pods of a gang."""
+        return key in self._members
+
     def scaled(self, base: str) -> tuple[str, ...]:
         """The gangs that wait for a base gang."""
         return tuple(self._scaled.get(base, ()))

@@ -31,6 +31,7 @@ class Step(NamedTuple):
     name: str
     uid: str
     resource_version: str
+    """Empty: it may have changed."""
     writes: tuple[Write, ...]
     """None: it was written before, and is only waited for."""
     claim: str

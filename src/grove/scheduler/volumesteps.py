@@ -121,7 +121,8 @@ def undo_volume(step: Step, surroundings: Surroundings) -> Step | None:
         if claim is None or not (claim.metadata.annotations or {}).get(SELECTED_NODE):
             return None
         write = Write({"metadata": {"annotations": {SELECTED_NODE: None}}})
-        return step._replace(resource_version=claim.metadata.resource_version or "", writes=(write,))
+        # Whatever else has changed: a claim that has its volume by now does not need the mark.
+        return step._replace(resource_version="", writes=(write,))
     volume = surroundings.persistent_volumes.get(step.name)
     if volume is None or volume.metadata.uid != step.uid or volume.spec.claim_ref is None:
         return None

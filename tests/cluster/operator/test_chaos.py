@@ -57,10 +57,11 @@ def wishes() -> list[Wish]:
     made = []
     for number in range(SETS):
         name = f"set-{number:02}"
-        router, leader, worker = Clique("router", 2, 1, most=6), Clique("leader", 1, 1), Clique("worker", 2, 2)
-        model = Group("model", ["leader", "worker"], 2, 1, most=6)
+        router, leader, worker = Clique("router", 2, 1), Clique("leader", 1, 1), Clique("worker", 2, 2)
+        model = Group("model", ["leader", "worker"], 2, 1)
         match number % 5:
             case 0:
+                router.most = model.most = 6
                 made.append(Wish(name, [router, leader, worker], [model]))
             case 1:
                 made.append(Wish(name, [Clique("plain", 3, 2)], replicas=2))
