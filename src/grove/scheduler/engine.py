@@ -410,7 +410,7 @@ class Engine(Knowledge):
         found = [gang for key in self._starved if (gang := self.find(key)) is not None and gang.missing]
         return sorted(found, key=lambda gang: (-gang.priority, gang.created, gang.key))
 
-    def _search(self, gang: Gang) -> Answer:
+    def _search(self, gang: Gang, *, share: int = 1) -> Answer:
         """With what is kept for the gang free, and with pods of other schedulers where they are about to come."""
         cluster = self.cluster
         taste = reservations.attachment(cluster, gang)
@@ -421,7 +421,7 @@ class Engine(Knowledge):
             cluster.release(owner)
         for pod in self.seats.nominated.before(gang.priority):
             cluster.put(pod)
-        budget = Budget(self._rules.search_steps)
+        budget = Budget(self._rules.search_steps // share)
         answer = self._place(cluster, gang, budget)
         cluster.rollback(mark)
         self._searches += 1
@@ -530,9 +530,13 @@ class Engine(Knowledge):
         if going is not None and going.victims:
             return explain.record(gang, explain.preempting(len(going.victims)), answer, position=position)
         said = self._without_room(gang, answer, spread)
-        helps = suggestions(self.cluster, gang, answer, self._search) if gang.missing else ()
+        helps = suggestions(self.cluster, gang, answer, self._briefly) if gang.missing else ()
         held = self._held_from(gang) if gang.missing else ()
         return explain.record(gang, said, answer, position=position, suggestions=helps, held_for=held)
+
+    def _briefly(self, gang: Gang) -> Answer:
+        """A search for who is curious: there are several, and the loop waits meanwhile."""
+        return self._search(gang, share=_CURIOUS)
 
     def _held_from(self, gang: Gang) -> tuple[str, ...]:
         """The gangs for which the room is held that would do for it."""
@@ -540,7 +544,7 @@ class Engine(Knowledge):
         if not others:
             return ()
         with reservations.opened(self.cluster, *others):
-            found = self._search(gang)
+            found = self._briefly(gang)
         if isinstance(found, NotFound):
             return ()
         slots = {put.slot for put in found.puts}
@@ -548,6 +552,8 @@ class Engine(Knowledge):
 
 
 _REMEMBERED: Final = 4096
+_CURIOUS: Final = 10
+"""So much less than a decision a try may cost that changes nothing."""
 
 
 def _seat(gang: Gang, put: Put) -> Placed:

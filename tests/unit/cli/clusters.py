@@ -31,8 +31,8 @@ TOPOLOGY = {
 }
 
 
-def engine() -> Engine:
-    found = assembly.engine(SETTINGS)
+def engine(settings: SchedulerConfiguration = SETTINGS) -> Engine:
+    found = assembly.engine(settings)
     for number in range(4):
         found.node(node(f"n{number}", {RACK: f"r{number // 2}"}))
     found.topology(msgspec.convert(TOPOLOGY, ClusterTopologyBinding))

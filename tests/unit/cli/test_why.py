@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from grove.api import labels
+from grove.api.kinds.schedulerconfig import SchedulerConfiguration, Starvation
 from grove.cli import why
 from grove.cli.failure import Failure
 from grove.kube.objects import SchedulingGate
@@ -89,6 +90,21 @@ def test_gangs_that_wait_for_evicted_pods_name_them() -> None:
     text = told(found, "podgang", "urgent")
     assert "Preempting: it waits until 1 pod that made room for it have ended" in text
     assert "These pods go for it: default/l-" in text
+
+
+def test_the_room_that_is_gathered_and_whose_it_is_are_told() -> None:
+    settings = SchedulerConfiguration(starvation=Starvation(after="1m", max_reserved_percent=100))
+    found = engine(settings)
+    for number in range(3):
+        gang(found, f"low-{number}", {f"l-{number}": f"n{number}"}, wanted=spec(gpus=8))
+    gang(found, "large", {f"g-{number}": "" for number in range(2)})
+    gang(found, "small", {"s-0": ""}, wanted=spec(gpus=4))
+    large, small = (
+        "\n".join(why.text(why.judge(found, settings, "podgang", name, "default", LEADS, NOW.timestamp())))
+        for name in ("large", "small")
+    )
+    assert "Room is gathered for it in r1: 8 of what it needs must still become free, nobody knows when." in large
+    assert "Room that would do is held for default/large." in small
 
 
 def test_a_pod_is_told_of_with_its_gang() -> None:

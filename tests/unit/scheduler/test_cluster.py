@@ -61,6 +61,16 @@ def test_pods_of_a_node_that_went_are_given_back() -> None:
     assert [*cluster.recount()] == []
 
 
+def test_a_node_that_went_takes_the_room_that_was_kept_there() -> None:
+    cluster = fleet(1, 2)
+    for slot in (0, 1):
+        cluster.hold(Hold("default/g", slot, ((0, 1000),), kind="preempted", until=5.0))
+    assert cluster.holders(1) == ["default/g"]
+    cluster.node_gone("n000-001")
+    assert [hold.slot for hold in cluster.holds["default/g"]] == [0]
+    assert [*cluster.recount()] == []
+
+
 def test_an_overcommitted_node_takes_nothing_of_what_it_lacks_and_the_rest_still() -> None:
     cluster = fleet(1, 1)
     occupy(cluster, 0, spec(gpus=8, cpu="40"))
