@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 import click
 
 from grove.cli import output
-from grove.install import rbac
+from grove.install import rbac, services
 from grove.install.rbac import Rights
 
 
@@ -21,18 +22,40 @@ _FORMS: Final = click.Choice(("yaml", "json", "table"))
 _FORM_HELP: Final = "How to print them; table: every right with its reason."
 
 
+Decorated = TypeVar("Decorated", bound=Callable[..., None])
+
+
+def _rights(rights: Rights, program: str) -> Callable[[Decorated], Decorated]:
+    """The options of a command that prints the rights of a program."""
+    options = (
+        click.option(
+            "-n",
+            "--namespace",
+            metavar="NAME",
+            default=_NAMESPACE,
+            show_default=True,
+            help=f"Where the {program} runs.",
+        ),
+        click.option(
+            "--service-account",
+            metavar="NAME",
+            default=rights.account,
+            show_default=True,
+            help=f"The {program}'s account there.",
+        ),
+        click.option("-o", "--output", "form", type=_FORMS, default="yaml", show_default=True, help=_FORM_HELP),
+    )
+
+    def decorate(function: Decorated) -> Decorated:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
 @command.command("operator-rbac")
-@click.option(
-    "-n", "--namespace", metavar="NAME", default=_NAMESPACE, show_default=True, help="Where the operator runs."
-)
-@click.option(
-    "--service-account",
-    metavar="NAME",
-    default=rbac.OPERATOR.account,
-    show_default=True,
-    help="The operator's account there.",
-)
-@click.option("-o", "--output", "form", type=_FORMS, default="yaml", show_default=True, help=_FORM_HELP)
+@_rights(rbac.OPERATOR, "operator")
 def operator_rbac(namespace: str, service_account: str, form: str) -> None:
     """Print the operator's service account and its rights.
 
@@ -45,17 +68,7 @@ def operator_rbac(namespace: str, service_account: str, form: str) -> None:
 
 
 @command.command("scheduler-rbac")
-@click.option(
-    "-n", "--namespace", metavar="NAME", default=_NAMESPACE, show_default=True, help="Where the scheduler runs."
-)
-@click.option(
-    "--service-account",
-    metavar="NAME",
-    default=rbac.SCHEDULER.account,
-    show_default=True,
-    help="The scheduler's account there.",
-)
-@click.option("-o", "--output", "form", type=_FORMS, default="yaml", show_default=True, help=_FORM_HELP)
+@_rights(rbac.SCHEDULER, "scheduler")
 def scheduler_rbac(namespace: str, service_account: str, form: str) -> None:
     """Print the scheduler's service account and its rights.
 
@@ -65,6 +78,22 @@ def scheduler_rbac(namespace: str, service_account: str, form: str) -> None:
       grove manifests scheduler-rbac -o table
     """
     _print(rbac.SCHEDULER, namespace, service_account, form)
+
+
+@command.command("scheduler-metrics")
+@click.option(
+    "-n", "--namespace", metavar="NAME", default=_NAMESPACE, show_default=True, help="Where the scheduler runs."
+)
+def scheduler_metrics(namespace: str) -> None:
+    """Print the Service through which the scheduler's metrics are read.
+
+    It chooses pods with the label app.kubernetes.io/name=grove-scheduler, and their port named `metrics`.
+
+    \b
+    Example:
+      grove manifests scheduler-metrics | kubectl apply -f -
+    """
+    click.echo(output.as_yaml(services.scheduler_metrics(namespace)))
 
 
 def _print(rights: Rights, namespace: str, service_account: str, form: str) -> None:

@@ -32,7 +32,7 @@ from grove.scheduler.preemption import declared
 from grove.scheduler.preemption.running import Policy, Running
 from grove.scheduler.readiness import waits
 from grove.scheduler.registry import is_lone, key_of
-from grove.scheduler.replicas import spread_of
+from grove.scheduler.replicas import spread_of, with_scaled, without_scaled
 from grove.scheduler.retries import Retries
 from grove.scheduler.spread import InvalidConstraint
 from grove.scheduler.starvation import Head
@@ -422,11 +422,12 @@ class Engine(Knowledge):
         for pod in self.seats.nominated.before(gang.priority):
             cluster.put(pod)
         budget = Budget(self._rules.search_steps // share)
-        answer = self._place(cluster, gang, budget)
+        wished = gang if self._rules.replica_affinity == "none" else with_scaled(self, gang)
+        answer = self._place(cluster, wished, budget)
         cluster.rollback(mark)
         self._searches += 1
         self._steps += budget.spent
-        return answer
+        return without_scaled(gang, answer) if wished is not gang and isinstance(answer, Found) else answer
 
     def _sees(self, gang: Gang) -> Hashable:
         """What a gang is judged by beyond the cluster that everybody sees; None: nothing."""

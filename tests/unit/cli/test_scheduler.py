@@ -44,3 +44,9 @@ def test_the_rights_are_printed_for_kubectl_and_for_people(run: Run) -> None:
         "grove:system:grove-scheduler-lease",
     }
     assert "pods/binding" in run("manifests", "scheduler-rbac", "-o", "table").stdout
+
+
+def test_the_service_of_the_metrics_is_printed(run: Run) -> None:
+    service = yaml.safe_load(run("manifests", "scheduler-metrics", "-n", "elsewhere").stdout)
+    assert (service["metadata"]["name"], service["metadata"]["namespace"]) == ("grove-scheduler-metrics", "elsewhere")
+    assert service["spec"]["ports"] == [{"name": "metrics", "port": 8080, "targetPort": "metrics"}]
