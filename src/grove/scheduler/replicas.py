@@ -1,4 +1,5 @@
-"""What else belongs to a gang's PodCliqueSet: other replicas, which it keeps away from, and gangs that will come near it.
+"""What else belongs to a gang's PodCliqueSet: other replicas, which it keeps away from, and gangs that come near it later.
+
 Pure. Called by the engine.
 """
 
