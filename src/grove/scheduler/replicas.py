@@ -1,4 +1,4 @@
-"""What else belongs to a gang's PodCliqueSet: other replicas, which it keeps away from, and gangs that come near it later.
+"""What else is of a gang's PodCliqueSet: other replicas, which it keeps away from, and gangs that will come near it.
 
 Pure. Called by the engine.
 """
