@@ -105,6 +105,8 @@ class Engine(Knowledge):
         """Gangs for which nobody could go, and in which state of the cluster."""
         self._found: dict[str, Gang] = {}
         """Gangs that are in line, as they are; others are looked for when it is their turn."""
+        self._vacated: list[Placed] = []
+        """Pods of gangs that have left their nodes for good since it last decided."""
         self._nominations = 0
         self._searches = self._steps = 0
         self._looked = 0.0
@@ -151,11 +153,24 @@ class Engine(Knowledge):
         """A pod of ours has left its node for good: others waited for that, or one comes in its place."""
         awaited = self.preempting.is_victim(seat.uid)
         self._concern([self.preempting.gone(seat.uid)])
-        if awaited or not seat.gang:
-            return
-        owner = reservations.heir(seat.gang, self._lacks, self.successors)
-        if owner is not None and self.cluster.alive[seat.slot]:
-            reservations.bequeath(self.cluster, seat, owner, self._now)
+        if not awaited and seat.gang:
+            self._vacated.append(seat)
+
+    def _bequeath(self) -> None:
+        """The room of pods that have gone is kept for those that come in their place."""
+        vacated, self._vacated = self._vacated, []
+        lacks: dict[str, int] = {}
+
+        def lacking(key: str) -> int:
+            if key not in lacks:
+                lacks[key] = self._lacks(key)
+            return lacks[key]
+
+        for seat in vacated:
+            owner = reservations.heir(seat.gang, lacking, self.successors)
+            if owner is not None and self.cluster.alive[seat.slot]:
+                reservations.bequeath(self.cluster, seat, owner, self._now)
+                lacks[owner] -= 1
 
     def _lacks(self, key: str) -> int:
         """Pods that a gang wants beyond those it has and keeps room for."""
@@ -238,6 +253,8 @@ class Engine(Knowledge):
         """Takes in what was told, and what time has brought."""
         if self.seats.tell_apart():
             self._found.clear()
+        if self._vacated:
+            self._bequeath()
         self.books.measure()
         self._concern(self.preempting.expire(now))
         self._concern(reservations.expire(self.cluster, now))
