@@ -63,7 +63,8 @@ async def _operate(settings: OperatorConfiguration, kubeconfig: str, context: st
     from grove.operator import process
 
     connection = program.connected(kubeconfig, context)
-    how = webhooks or (_SERVICE if SERVICE_ACCOUNT.is_dir() and not kubeconfig else _NONE)
+    is_reached = bool(settings.server.webhooks.url) or (SERVICE_ACCOUNT.is_dir() and not kubeconfig)
+    how = webhooks or (_SERVICE if is_reached else _NONE)
     if how == _NONE:
         log.info("no webhooks: workloads are neither checked nor completed when they are applied")
     log.info("operator starting", extra={"version": __version__, "server": connection.server, "webhooks": how})

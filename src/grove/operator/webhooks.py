@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+import urllib.parse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from grove.api.kinds.meta import ObjectMeta
 from grove.api.kinds.operatorconfig import OperatorConfiguration
@@ -48,15 +49,14 @@ class Webhooks:
         """`user` is who the operator is to the API server: the authorizer lets it through."""
         settings, authorizer = configuration.server.webhooks, configuration.authorizer
         namespace = client.connection.namespace
-        by_service = reach == BY_SERVICE
-        domain = configuration.network.cluster_domain
+        way = way_to(reach, settings.url, namespace=namespace, domain=configuration.network.cluster_domain)
         keeper: SecretCertificates | FileCertificates
         if settings.cert_provision_mode == "auto":
             keeper = SecretCertificates(
                 client,
                 namespace=namespace,
                 secret_name=settings.secret_name,
-                names=certificates.names_of_service(namespace, domain) if by_service else (reach,),
+                names=way.names,
                 clock=clock,
                 rng=rng,
             )
@@ -82,15 +82,33 @@ class Webhooks:
                 client,
                 served=keeper.served,
                 listening=self.server.started.wait,
-                where=lambda: (
-                    Service(namespace=namespace) if by_service else Url(f"https://{reach}:{self.server.port}")
-                ),
+                where=lambda: way.where or Url(f"https://{reach}:{self.server.port}"),
                 with_authorizer=authorizer.enabled,
                 clock=clock,
                 rng=rng,
             )
             self.runnables.append(registrar)
             self.checks["webhook registration"] = registrar.check
+
+
+class Way(NamedTuple):
+    """How the API server comes to the webhooks."""
+
+    names: tuple[str, ...]
+    """What it calls them: what their certificate is for."""
+    where: Service | Url | None
+    """None: at their port, which is known once they listen."""
+
+
+def way_to(reach: str, url: str, *, namespace: str, domain: str) -> Way:
+    """`reach`: `service`, or an address of this machine. `url`, of the configuration, stands in place of the Service."""
+    if reach != BY_SERVICE:
+        return Way((reach,), None)
+    names = tuple(certificates.names_of_service(namespace, domain))
+    if not url:
+        return Way(names, Service(namespace=namespace))
+    host = urllib.parse.urlsplit(url).hostname
+    return Way((*names, host) if host else names, Url(url))
 
 
 def topologies_of(bindings: Iterable[ClusterTopologyBinding]) -> Topologies:
