@@ -101,7 +101,7 @@ class Way(NamedTuple):
 
 
 def way_to(reach: str, url: str, *, namespace: str, domain: str) -> Way:
-    """`reach`: `service`, or an address of this machine. `url`, of the configuration, stands in place of the Service."""
+    """`reach`: `service`, or an address of this machine. `url`, of the configuration, comes in place of the Service."""
     if reach != BY_SERVICE:
         return Way((reach,), None)
     names = tuple(certificates.names_of_service(namespace, domain))
