@@ -25,4 +25,4 @@ grove explain pcs.spec.template.podCliqueScalingGroups
 step "The kinds, as a cluster learns them (grove crds | kubectl apply -f -)." "grove crds -o table"
 grove crds -o table
 
-printf '\nNot there yet: the scheduler and the laptop cluster (see README.md).\nOn a cluster: docs/guides/operator.md.\n'
+printf '\nNot there yet: the laptop cluster (see README.md).\nOn a cluster: docs/guides/operator.md, docs/guides/scheduler.md.\n'
