@@ -35,8 +35,6 @@ from grove.operator.tree import CliquePlace, GangPlace, Tree, least
 from grove.operator.views import PodCliqueView
 from grove.scheduler.views import PriorityClassView
 
-_DEFAULT_NAMESPACE: Final = "default"
-
 
 class Refused(Exception):
     """The API server or Grove's webhook would refuse an object."""

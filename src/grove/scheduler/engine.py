@@ -141,7 +141,7 @@ class Engine(Knowledge):
         slot = self.cluster.slot_of.get(view.node_name)
         if slot is not None:
             requests = self.cluster.classes.of(view).requests
-            owner = f"{view.node_name}/:contended"
+            owner = view.node_name + _CONTENDED
             self.cluster.hold(Hold(owner, slot, requests, kind="contended", until=self._now + CONTENDED))
 
     def _moved(self, pod: Placed, sign: int) -> None:
@@ -347,7 +347,7 @@ class Engine(Knowledge):
     def _without_place(self, gang: Gang, answer: NotFound, now: float, spread: str) -> list[Decision]:
         """Others go for it, or it waits."""
         decisions, said = self._make_room(gang, now)
-        said = said or self._without_room(gang, answer, spread)
+        said = said or self._held(gang) or self._without_room(gang, answer, spread)
         self.wakes.park(gang, answer, now, sees=self._sees(gang))
         if gang.missing:
             self._starve(gang, now)
@@ -355,6 +355,16 @@ class Engine(Knowledge):
         if plan is not None:
             self.wakes.at(gang.key, plan)
         return [*decisions, *self._refuse(gang, said)]
+
+    def _held(self, gang: Gang) -> Said | None:
+        """For whom the room is held that would do for it; None: there is none."""
+        owners = self._held_from(gang) if gang.missing else ()
+        if not owners:
+            return None
+        kind = self.cluster.holds[owners[0]][0].kind
+        if kind == "contended":
+            return explain.node_distrusted(owners[0].removesuffix(_CONTENDED))
+        return (explain.room_held if kind == "head" else explain.room_kept)(owners[0])
 
     def _without_room(self, gang: Gang, answer: NotFound, spread: str) -> Said:
         if not gang.missing:
@@ -547,7 +557,7 @@ class Engine(Knowledge):
         going = self.preempting.under_way(key)
         if going is not None and going.victims:
             return explain.record(gang, explain.preempting(len(going.victims)), answer, position=position)
-        said = self._without_room(gang, answer, spread)
+        said = self._held(gang) or self._without_room(gang, answer, spread)
         helps = suggestions(self.cluster, gang, answer, self._briefly) if gang.missing else ()
         held = self._held_from(gang) if gang.missing else ()
         return explain.record(gang, said, answer, position=position, suggestions=helps, held_for=held)
@@ -569,6 +579,8 @@ class Engine(Knowledge):
         return tuple(owner for owner in others if any(one.slot in slots for one in self.cluster.holds[owner]))
 
 
+_CONTENDED: Final = "/:contended"
+"""Ends what a hold is owned by that is no gang's: that of a node that refused a pod."""
 _REMEMBERED: Final = 4096
 _CURIOUS: Final = 10
 """So much less than a decision a try may cost that changes nothing."""

@@ -125,6 +125,14 @@ def room_held(owner: str) -> Said:
     return _plain("RoomHeld", f"there is room for it, which is held for a gang that has waited longer: {owner}")
 
 
+def room_kept(owner: str) -> Said:
+    return _plain("RoomHeld", f"there is room for it, which is kept for a moment for pods of another gang: {owner}")
+
+
+def node_distrusted(node: str) -> Said:
+    return _plain("RoomHeld", f"there is room for it on {node}, which has just refused a pod: it is tried again soon")
+
+
 def preempting(victims: int) -> Said:
     sentence = f"it waits until {_count(victims, 'pod')} that made room for it have ended"
     return Said("Preempting", sentence, ("Preempting",))

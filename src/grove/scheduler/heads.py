@@ -56,9 +56,6 @@ class Heads:
     def is_starving(self, gang: Gang, now: float) -> bool:
         return now >= self.starves_at(gang)
 
-    def is_head(self, key: str) -> bool:
-        return key in self._heads
-
     def left(self, key: str) -> None:
         """A gang has its place, or does not want one any more."""
         if self._heads.pop(key, None) is not None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from grove.api.crds import all_crds
 from grove.kube.cache import Cache
 from grove.kube.client import Client
-from grove.kube.errors import AlreadyExists
+from grove.kube.errors import AlreadyExists, NotFound
 from grove.kube.kubeconfig import connect
 from grove.kube.objects import PodView
 from grove.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS
@@ -75,7 +75,7 @@ async def prepare(cluster: ControlPlane, client: Client, nodes: int) -> None:
             return
         except AlreadyExists:
             return
-        except Exception:
+        except NotFound:
             if time.monotonic() > deadline:
                 raise
             await asyncio.sleep(0.1)

@@ -295,7 +295,8 @@ def test_a_node_that_refused_a_pod_is_trusted_less_for_a_while() -> None:
     world.engine.rejected(msgspec.structs.replace(pod("first", spec(gpus=8)), node_name="n0"))
     world.pod("second", spec(gpus=8))
     (refusal,) = world.decide()
-    assert refusal.reason == "Unschedulable"
+    assert refusal.reason == "RoomHeld"
+    assert "n0, which has just refused a pod" in refusal.message
     world.now += 60
     (bind,) = world.decide()
     assert isinstance(bind, Bind)
@@ -323,3 +324,14 @@ def test_all_that_is_known_of_a_wait_can_be_asked_without_changing_anything() ->
     assert waits.reason == "WaitingForBase"
     assert world.engine.why("default/none") is None
     assert world.decide() == []
+
+
+def test_who_waits_for_room_that_is_kept_for_another_is_told_so() -> None:
+    world = World(nodes=1)
+    world.gang("g", {"a": 8})
+    world.settle()
+    world.gone("g-a-0")
+    world.pod("other")
+    (refusal,) = [one for one in world.decide() if one.gang.key == "default/pod:other"]
+    assert refusal.reason == "RoomHeld"
+    assert refusal.message.endswith("kept for a moment for pods of another gang: default/g")
